@@ -1,0 +1,9 @@
+module github.com/aqmkit/aqmkit/bench
+
+go 1.26.0
+
+require (
+	github.com/alecthomas/kong v1.17.0
+	github.com/aqmkit/aqmkit v0.1.0
+	golang.org/x/exp v0.0.0-20261113113407-e3970619a1a4
+)
