@@ -1,0 +1,2 @@
+// Package wire turns the bytes of a packet into an aqm.Packet.
+package wire

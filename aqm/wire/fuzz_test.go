@@ -1,0 +1,3 @@
+package wire
+
+import _ "github.com/gopacket/gopacket/layers"
