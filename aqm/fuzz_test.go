@@ -31,11 +31,10 @@ type queued struct {
 // model is a queue as a slice, and says what the FIFO should have done with a
 // verdict.
 type model struct {
-	queue     []queued
-	bytes     int64
-	marked    uint64
-	delivered []queued
-	dropped   []int
+	queue   []queued
+	bytes   int64
+	marked  uint64
+	dropped []int
 }
 
 func (m *model) carryOut(v aqm.Verdict, p *aqm.Packet) (dropped bool) {

@@ -1,0 +1,47 @@
+# The targets are documented by their names; `make check` runs all that CI runs.
+SHELL   := bash
+TOOLS   := $(CURDIR)/bin
+MODULES := ./... ./bench/... ./datapath/...
+T       ?= 5s
+
+export PATH := $(TOOLS):$(PATH)
+export GOFLAGS := -buildvcs=false
+
+.PHONY: check tools lint test race fuzz benchmark-once api cross tidy vuln fmt
+
+check:
+	.ci/run
+
+tools:
+	@scripts/tools.sh $(TOOLS)
+
+fmt: tools
+	gofumpt -w -modpath github.com/aqmkit/aqmkit .
+
+lint: tools
+	golangci-lint run $(MODULES)
+	scripts/links.sh
+
+tidy:
+	scripts/tidy.sh --check
+
+test:
+	go test -shuffle=on work
+
+race:
+	scripts/race.sh
+
+fuzz:
+	scripts/fuzz.sh $(T)
+
+benchmark-once:
+	go test -run '^$$' -bench . -benchtime 1x work
+
+api: tools
+	scripts/api.sh
+
+cross:
+	scripts/cross.sh
+
+vuln: tools
+	scripts/vuln.sh
