@@ -5,5 +5,8 @@ go 1.26.0
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/aqmkit/aqmkit v0.1.0
+	github.com/stretchr/testify v1.12.1
 	golang.org/x/exp v0.0.0-20261113113407-e3970619a1a4
 )
+
+require go.yaml.in/yaml/v3 v3.0.5 // indirect

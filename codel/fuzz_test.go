@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -16,9 +15,8 @@ import (
 	"github.com/aqmkit/aqmkit/internal/script"
 )
 
-// FuzzCoDel runs a CoDel under an aqm.FIFO in lockstep with the RFC's queue, which
-// drops in loops of its own: the same packets delivered, marked and dropped, in the
-// same order.
+// FuzzCoDel runs a CoDel in lockstep with the RFC's queue, which drops in loops of
+// its own: equal verdicts, and equal state after every delivery.
 func FuzzCoDel(f *testing.F) {
 	for seed := range uint64(16) {
 		f.Add(standingBytes(seed))
@@ -29,7 +27,7 @@ func FuzzCoDel(f *testing.F) {
 		}
 		c, start := decodeConfig([4]byte(data))
 		s := script.Decode(data[4:], 4096)
-		if _, err := lockstep(c, start, 60, s); err != nil {
+		if _, err := lockstep(c, start, s); err != nil {
 			t.Fatalf("config %+v, start %d: %v\n%v", c, start, err, s)
 		}
 	})
@@ -68,7 +66,7 @@ func standingBytes(seed uint64) []byte {
 			case 0:
 				wait = byte(9 + r.IntN(7)) // long, or back
 			case 1:
-				kind = 0x60 // Flush
+				data = append(data, 0x60|wait, []byte{0, byte(r.IntN(256))}[r.IntN(2)]) // Flush, or another change
 			}
 			ecn := byte(0)
 			if r.IntN(4) < notECT {
@@ -82,113 +80,103 @@ func standingBytes(seed uint64) []byte {
 
 // reached counts what a lockstep run came through.
 type reached struct {
-	delivered, dropped, marked, manyDrops, resumed, bounded, flushedDropping, back int
+	delivered, dropped, marked, manyDrops, resumed, bounded, flushedDropping, back, reconfigured int
 }
 
-// rawClock hands the algorithm the script's own time, which may step back, where
-// the FIFO would hand it the largest so far.
-type rawClock struct {
-	aqm.AQM
-	now aqm.Time
-}
-
-func (r *rawClock) Enqueue(_ aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	return r.AQM.Enqueue(r.now, p, q)
-}
-
-func (r *rawClock) Dequeue(_ aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	return r.AQM.Dequeue(r.now, p, q)
-}
-
-// lockstep runs s, and returns the first difference.
-func lockstep(c Config, start aqm.Time, limit int, s script.Script) (n reached, err error) {
+// lockstep runs s and returns the first difference. Reconfigurations choose among
+// the configurations that are around c.
+func lockstep(c Config, start aqm.Time, s script.Script) (n reached, err error) {
 	d, err := New(c)
 	if err != nil {
 		return n, err
 	}
-	raw := &rawClock{AQM: d, now: start}
-	var dropped []int
-	var verdicts []aqm.Verdict
-	fifo, err := aqm.NewFIFO(aqm.FIFOConfig[int]{LimitPackets: limit, OnDrop: func(id int, _ aqm.Packet, v aqm.Verdict) {
-		dropped, verdicts = append(dropped, id), append(verdicts, v)
-	}}, raw)
-	if err != nil {
-		return n, err
+	o := &oracle.CoDel{}
+	set := func(c Config) {
+		o.Target, o.Interval, o.MaxPacket = c.Target, c.Interval, int64(c.MTU)
+		o.CEThreshold, o.MaxDrops = c.CEThreshold, c.MaxDropsPerDequeue
 	}
-	o := &oracle.CoDelQueue{
-		Target: c.Target, Interval: c.Interval, MaxPacket: int64(c.MTU),
-		Limit: limit, CEThreshold: c.CEThreshold, MaxDrops: c.MaxDropsPerDequeue,
-	}
-	for i, op := range s {
-		raw.now = raw.now.Add(op.Wait)
-		if op.Wait < 0 {
-			n.back++
+	set(c)
+	drops, step := 0, -1 // of the dequeue under way
+	judged := func(j script.Judgement) error {
+		if !j.AtDequeue {
+			return nil
 		}
-		switch op.Kind {
-		case script.Arrive:
-			v := fifo.Enqueue(raw.now, i, aqm.Packet{Size: op.Size, ECN: op.ECN, Class: op.Class})
-			want := aqm.Verdict{}
-			if !o.Enqueue(raw.now, oracle.CoDelPacket{ID: i, Size: op.Size, ECN: op.ECN}) {
-				want = aqm.Verdict{Action: aqm.Drop, Reason: aqm.Overflow}
-			}
-			if v != want {
-				return n, fmt.Errorf("step %d: Enqueue said %v, want %v", i, v, want)
-			}
-		case script.Flush:
-			if d.State().Dropping && fifo.Len() > 0 {
-				n.flushedDropping++
-			}
-			fifo.Flush(nil)
-			o.Flush()
-		case script.Depart:
-			dropped, verdicts = nil, nil
-			marksBefore := fifo.Stats().AtDequeue[aqm.Mark]
-			id, p, ok := fifo.Dequeue(raw.now)
-			marks := fifo.Stats().AtDequeue[aqm.Mark]
-			want := o.Dequeue(raw.now)
-			if !slices.Equal(dropped, want.Dropped) {
-				return n, fmt.Errorf("step %d: dropped %v, want %v", i, dropped, want.Dropped)
-			}
-			for _, v := range verdicts {
-				if v != (aqm.Verdict{Action: aqm.Drop, Reason: aqm.Early}) {
-					return n, fmt.Errorf("step %d: dropped with %v", i, v)
-				}
-			}
-			if ok != (want.Delivered != nil) {
-				return n, fmt.Errorf("step %d: delivered %t, want %t", i, ok, want.Delivered != nil)
-			}
-			n.dropped += len(dropped)
-			if len(dropped) > 1 {
+		if j.Step != step {
+			drops, step = 0, j.Step
+		}
+		switch j.Verdicts[0].Action {
+		case aqm.Drop:
+			n.dropped++
+			if drops++; drops == 2 {
 				n.manyDrops++
 			}
-			if !ok {
-				continue
-			}
-			n.delivered++
-			if id != want.Delivered.ID || p.ECN != want.Delivered.ECN {
-				return n, fmt.Errorf("step %d: delivered %d with %v, want %d with %v", i, id, p.ECN, want.Delivered.ID, want.Delivered.ECN)
-			}
-			if want.Marked {
-				marksBefore[aqm.Early]++
-				n.marked++
-			}
-			if marks != marksBefore {
-				return n, fmt.Errorf("step %d: marks by reason %v, want %v", i, marks, marksBefore)
-			}
-			count, lastCount, dropNext, dropping := o.Vars()
-			got := d.State()
-			if uint64(got.Count) != count || uint64(got.LastCount) != lastCount || got.Dropping != dropping || count > 0 && got.DropNext != dropNext {
-				return n, fmt.Errorf("step %d: state %+v, want count %d, last %d, next %d, dropping %t", i, got, count, lastCount, dropNext, dropping)
-			}
+			return nil
+		case aqm.Mark:
+			n.marked++
 		}
+		n.delivered++
+		if !o.Settled() {
+			return fmt.Errorf("delivered, where it is to be dropped")
+		}
+		count, lastCount, dropNext, dropping := o.Vars()
+		got := d.State()
+		if uint64(got.Count) != count || uint64(got.LastCount) != lastCount || got.Dropping != dropping || count > 0 && got.DropNext != dropNext {
+			return fmt.Errorf("state %+v, want count %d, last %d, next %d, dropping %t", got, count, lastCount, dropNext, dropping)
+		}
+		return nil
+	}
+	agree := script.Agree(nil)
+	m := script.Machine{
+		Now: start, LimitPackets: 60,
+		Judged: func(j script.Judgement) error {
+			if err := agree(j); err != nil {
+				return err
+			}
+			return judged(j)
+		},
+		Reconfigure: func(i int) error {
+			n.reconfigured++
+			near := around(c, i)
+			set(near)
+			return d.Reconfigure(near)
+		},
+	}
+	for i := range s {
+		switch {
+		case s[i].Wait < 0:
+			n.back++
+		case s[i].Kind == script.Flush && d.State().Dropping:
+			n.flushedDropping++
+		}
+		if err := m.Run(s[i:i+1], d, o); err != nil {
+			return n, fmt.Errorf("at %d: %w", i, err)
+		}
+		step = -1
 	}
 	n.resumed, n.bounded = o.Resumed, o.Bounded
 	return n, nil
 }
 
-// TestLockstep runs the fuzz target's seeds and longer random scripts, and sees
+// around returns a configuration that is c but for what the bits of i say.
+func around(c Config, i int) Config {
+	if i&1 != 0 {
+		c.MTU = 1 + c.MTU/2
+	}
+	if i&2 != 0 {
+		c.Target = 1 + c.Target/3
+	}
+	if i&4 != 0 {
+		c.Interval *= 3
+	}
+	if i&8 != 0 {
+		c.CEThreshold, c.MaxDropsPerDequeue = c.CEThreshold/2, c.MaxDropsPerDequeue^1
+	}
+	return c
+}
+
+// TestOracle runs the fuzz target's seeds and longer random scripts, and sees
 // that between them they come through every branch of the law.
-func TestLockstep(t *testing.T) {
+func TestOracle(t *testing.T) {
 	var sum reached
 	add := func(n reached) {
 		sum.delivered += n.delivered
@@ -199,11 +187,12 @@ func TestLockstep(t *testing.T) {
 		sum.bounded += n.bounded
 		sum.flushedDropping += n.flushedDropping
 		sum.back += n.back
+		sum.reconfigured += n.reconfigured
 	}
 	for seed := range uint64(64) {
 		data := standingBytes(seed)
 		c, start := decodeConfig([4]byte(data))
-		n, err := lockstep(c, start, 60, script.Decode(data[4:], 4096))
+		n, err := lockstep(c, start, script.Decode(data[4:], 4096))
 		require.NoError(t, err, "seed %d, %+v", seed, c)
 		add(n)
 	}
@@ -219,7 +208,7 @@ func TestLockstep(t *testing.T) {
 				s[i].ECN = aqm.NotECT
 			}
 		}
-		n, err := lockstep(c, aqm.Time(seed)*-1e9, 500, s)
+		n, err := lockstep(c, aqm.Time(seed)*-1e9, append(script.Script{{Kind: script.LimitPackets, N: 500}}, s...))
 		require.NoError(t, err, "seed %d, %+v", seed, c)
 		add(n)
 	}
@@ -232,4 +221,5 @@ func TestLockstep(t *testing.T) {
 	assert.Greater(t, sum.bounded, 50, "dequeues cut short by MaxDropsPerDequeue")
 	assert.Greater(t, sum.flushedDropping, 20, "flushes in the dropping state")
 	assert.Greater(t, sum.back, 20, "backward steps")
+	assert.Greater(t, sum.reconfigured, 20)
 }

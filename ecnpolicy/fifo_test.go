@@ -14,6 +14,12 @@ import (
 	"github.com/aqmkit/aqmkit/threshold"
 )
 
+// classes are what packets can be: each kind, without one, with ECE, and two at once.
+var classes = [8]aqm.Class{
+	aqm.PureACK, aqm.Data, aqm.SYN | aqm.ECE, 0,
+	aqm.ECE, aqm.SYNACK, aqm.PureACK | aqm.ECE, aqm.RST | aqm.FIN,
+}
+
 // TestVectors runs the vectors that every algorithm and policy shares.
 func TestVectors(t *testing.T) {
 	t.Run("Q3", func(t *testing.T) {

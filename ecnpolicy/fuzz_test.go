@@ -3,7 +3,6 @@ package ecnpolicy
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -12,11 +11,12 @@ import (
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/oracle"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/threshold"
 )
 
-// FuzzPolicy runs a Policy and its oracle in lockstep, both around an algorithm that
-// is scripted by the fuzz input, or around another such pair: equal verdicts, equal
-// packets shown, equal state.
+// FuzzPolicy runs a Policy and its oracle in lockstep, both around a threshold or an
+// algorithm that is scripted by the fuzz input, or around another such pair: equal
+// verdicts, equal packets shown, equal state.
 func FuzzPolicy(f *testing.F) {
 	f.Add([]byte{0x07, 0x40, 10, 0x07, 0x40, 10, 0, 0x1b, 0xb2, 0xb0, 0xb1, 0xb3, 0x70, 0x28, 0x70, 0x29, 0x70, 0x28, 0x0f, 0, 0x0e, 0})
 	f.Add([]byte{0x1f, 0x03, 1, 0x00, 0x00, 0, 1, 0x05, 0x73, 0xb0, 0x73, 0xb2, 0x73, 0xb0, 0x00, 0, 0x7b, 0x20, 0x7f, 0x20, 0x02, 0})
@@ -41,19 +41,22 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// lockstep is an input of the fuzz target: two Configs in three bytes each, whether
-// both are used, and the script with the answers of the algorithm inside.
+// lockstep is an input of the fuzz target: two Configs in three bytes each, what to
+// use of them, and the script with the answers of the algorithm inside.
 func lockstep(data []byte) error {
 	const header = 7
 	if len(data) <= header {
 		return nil
 	}
-	fast, naive := &scripted{code: data[header:]}, &scripted{code: data[header:]}
 	configs := []Config{configFrom([3]byte(data))}
-	if data[6]%2 != 0 {
+	if data[6]&1 != 0 {
 		configs = append(configs, configFrom([3]byte(data[3:])))
 	}
-	var p, o aqm.AQM = fast, naive
+	inner, innerOracle, sameInner, err := inside(data[6]&2 != 0, data[header:])
+	if err != nil {
+		return err
+	}
+	var p, o aqm.AQM = inner, innerOracle
 	var policies []*Policy
 	var oracles []*oracle.Policy
 	for _, c := range configs {
@@ -61,29 +64,31 @@ func lockstep(data []byte) error {
 		if err != nil {
 			return err
 		}
-		story := &oracle.Policy{
-			Inner: o, Protect: c.Protect, Carry: c.Carry, MaxPending: MaxPending, MarkForced: c.MarkForced,
-			IgnoreECN: c.IgnoreECN, MarkLimit: c.MarkLimit, BudgetRate: c.BudgetRate, BudgetBurst: c.BudgetBurst,
-		}
-		p, o = policy, story
-		policies, oracles = append(policies, policy), append(oracles, story)
+		story := naive(c)
+		story.Inner = o
+		p, o = policy, &story
+		policies, oracles = append(policies, policy), append(oracles, &story)
 	}
 
 	s := script.Decode(data[header:], 600)
-	for i := range s { // what Decode does not draw
-		s[i].Class = classes[bits.TrailingZeros8(uint8(s[i].Class))&3+i&4]
-	}
-	m := script.Machine{LimitPackets: 40, Judged: script.Agree(func() error {
-		if fast.shown != naive.shown {
-			return fmt.Errorf("shown %+v and %+v", fast.shown, naive.shown)
-		}
-		for i, policy := range policies {
-			if err := sameState(policy.State(), oracles[i]); err != nil {
-				return fmt.Errorf("policy %d: %w", i, err)
+	m := script.Machine{
+		LimitPackets: 40,
+		Judged: script.Agree(func() error {
+			for i, policy := range policies {
+				if err := sameState(policy.State(), oracles[i]); err != nil {
+					return fmt.Errorf("policy %d: %w", i, err)
+				}
 			}
-		}
-		return nil
-	})}
+			return sameInner()
+		}),
+		Reconfigure: func(n int) error {
+			i := n % len(policies)
+			b := [3]byte(data[3*i:])
+			c := configFrom([3]byte{b[0] + 37*byte(n), b[1] ^ 29*byte(n), b[2] + 11*byte(n)})
+			oracles[i].Reconfigure(naive(c))
+			return policies[i].Reconfigure(c)
+		},
+	}
 	if data[6]&0x80 != 0 {
 		m.Now = math.MinInt64
 	}
@@ -93,9 +98,29 @@ func lockstep(data []byte) error {
 	return nil
 }
 
-var classes = [8]aqm.Class{
-	aqm.PureACK, aqm.Data, aqm.SYN | aqm.ECE, 0,
-	aqm.ECE, aqm.SYNACK, aqm.PureACK | aqm.ECE, aqm.RST | aqm.FIN,
+// inside returns two equal algorithms to put policies around: a threshold and its
+// oracle, or two that are scripted by code; and a function that compares what they
+// were shown.
+func inside(real bool, code []byte) (fast, naive aqm.AQM, same func() error, err error) {
+	if real {
+		c := threshold.Config{Packets: 1 + int(code[0]%16), DropNotECT: true}
+		th, err := threshold.New(c)
+		return th, &oracle.Threshold{Packets: c.Packets, DropNotECT: true}, func() error { return nil }, err
+	}
+	a, b := &scripted{code: code}, &scripted{code: code}
+	return a, b, func() error {
+		if a.shown != b.shown {
+			return fmt.Errorf("shown %+v and %+v", a.shown, b.shown)
+		}
+		return nil
+	}, nil
+}
+
+func naive(c Config) oracle.Policy {
+	return oracle.Policy{
+		Protect: c.Protect, Carry: c.Carry, MaxPending: MaxPending, MarkForced: c.MarkForced, IgnoreECN: c.IgnoreECN,
+		MarkLimit: c.MarkLimit, BudgetRate: c.BudgetRate, BudgetBurst: c.BudgetBurst,
+	}
 }
 
 func sameState(s State, o *oracle.Policy) error {
@@ -113,7 +138,7 @@ func sameState(s State, o *oracle.Policy) error {
 	if got != want {
 		return fmt.Errorf("state %+v, by the oracle %+v", got, want)
 	}
-	if o.Carry && (int(s.Lost) != o.Lost || int(s.Carried) != o.Given) {
+	if int(s.Lost) != o.Lost || int(s.Carried) != o.Given {
 		return fmt.Errorf("lost %d and carried %d signals, by the oracle %d and %d", s.Lost, s.Carried, o.Lost, o.Given)
 	}
 	return nil

@@ -68,9 +68,10 @@ type bucket struct {
 
 func (b *bucket) fill() { b.tokens, b.at = b.depth, math.MinInt64 }
 
-// tokensAt returns the tokens in the bucket, msrtokens().
+// tokensAt returns the tokens in the bucket, msrtokens(). An update may be due before
+// the last departure, where Reconfigure has made the period shorter.
 func (b *bucket) tokensAt(now aqm.Time) float64 {
-	return min(b.depth, b.tokens+float64(b.rate*seconds(now.Sub(b.at))))
+	return min(b.depth, b.tokens+float64(b.rate*seconds(max(0, now.Sub(b.at)))))
 }
 
 func (b *bucket) depart(now aqm.Time, size uint32) {

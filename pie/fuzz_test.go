@@ -1,8 +1,11 @@
 package pie
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/aqmkit/aqmkit/internal/script"
 )
@@ -24,19 +27,51 @@ func FuzzPIE(f *testing.F) {
 		if len(data) < 2 {
 			return
 		}
-		all := configs()
-		c := all[int(data[0])%len(all)]
-		c.Rand = rand.NewPCG(uint64(data[1]), 1)
-		a, err := New(c)
-		if err != nil {
+		if err := lockstep(int(data[0]), uint64(data[1]), script.Decode(data[2:], 512)); err != nil {
 			t.Fatal(err)
 		}
-		c.Rand = rand.NewPCG(uint64(data[1]), 1)
-		o := naive(c)
-		m := script.Machine{LimitPackets: 100, Judged: script.Agree(func() error { return differ(a, o) })}
-		s := script.Decode(data[2:], 512)
-		if err := m.Run(s, a, o); err != nil {
-			t.Fatalf("config %+v: %v\n%v", c, err, s)
-		}
 	})
+}
+
+// TestOracle runs long random scripts, disturbed, with reconfigurations from every
+// configuration to every other.
+func TestOracle(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 8033))
+	for i, c := range configs() {
+		for range 4 {
+			s := script.Random(r, 4000, c.Target/10)
+			script.Disturb(r, s, 50)
+			require.NoError(t, lockstep(i, r.Uint64(), s))
+		}
+	}
+}
+
+// lockstep runs s under the configuration of that number and returns the first
+// difference.
+func lockstep(number int, seed uint64, s script.Script) error {
+	all := configs()
+	c := all[number%len(all)]
+	c.Rand = rand.NewPCG(seed, 1)
+	a, err := New(c)
+	if err != nil {
+		return err
+	}
+	c.Rand = rand.NewPCG(seed, 1)
+	o := naive(c)
+	m := script.Machine{
+		LimitPackets: 100,
+		Judged:       script.Agree(func() error { return differ(a, o) }),
+		Reconfigure: func(n int) error {
+			c := all[n%len(all)]
+			if n >= len(all) {
+				c.Update, c.MaxBurst, c.MeanPacket = c.Update/3, c.MaxBurst/2, 500
+			}
+			o.Reconfigure(naive(c))
+			return a.Reconfigure(c)
+		},
+	}
+	if err := m.Run(s, a, o); err != nil {
+		return fmt.Errorf("config %+v: %w\n%v", c, err, s)
+	}
+	return nil
 }

@@ -98,6 +98,7 @@ func (p *PIE) Reconfigure(c Config) error {
 	}
 	if p.estimator != estimator {
 		p.rate = departureRate{}
+		p.departed, p.enqueued = 0, 0
 	}
 	if p.estimator != estimator || p.bucket.depth != depth {
 		p.bucket.fill()
@@ -215,7 +216,8 @@ func (p *PIE) State() State {
 
 // Enqueue signals an arrival with the drop probability.
 func (p *PIE) Enqueue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	p.clock = max(p.clock, now)
+	now = max(now, p.clock)
+	p.clock = now
 	if now >= p.timer.Next || q.Full || q.Bytes > p.passUpTo {
 		return p.judge(now, k, q)
 	}
@@ -224,7 +226,8 @@ func (p *PIE) Enqueue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 
 // Dequeue passes a departure and measures the queuing delay.
 func (p *PIE) Dequeue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	p.clock = max(p.clock, now)
+	now = max(now, p.clock)
+	p.clock = now
 	switch {
 	case now >= p.timer.Next:
 		p.depart(now, k, q)

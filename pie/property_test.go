@@ -1,8 +1,10 @@
 package pie
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
 )
 
 const seed = 1
@@ -22,10 +25,9 @@ type transform struct {
 	scale, shift int64
 }
 
-// verdicts runs 3000 operations drawn from seed under c, and returns p and the
-// verdict after every question.
-func verdicts(c Config, seed uint64, tr transform) (ps []float64, vs []aqm.Verdict) {
-	s := script.Random(rand.New(rand.NewPCG(seed, 0)), 3000, c.Target/10)
+// verdicts runs s under c, and returns p and the verdict after every question.
+func verdicts(c Config, s script.Script, tr transform) (ps []float64, vs []aqm.Verdict) {
+	s = slices.Clone(s)
 	for i := range s {
 		s[i].Wait *= time.Duration(tr.scale)
 	}
@@ -34,37 +36,80 @@ func verdicts(c Config, seed uint64, tr transform) (ps []float64, vs []aqm.Verdi
 	c.MaxBurst *= time.Duration(tr.scale)
 	c.Alpha /= float64(tr.scale)
 	c.Beta /= float64(tr.scale)
-	c.Rand = rand.NewPCG(seed, 1)
+	c.Rand = rand.NewPCG(uint64(len(s)), 1)
 	a, err := New(c)
 	if err != nil {
-		return nil, nil
+		panic(err)
 	}
 	m := script.Machine{Now: aqm.Time(tr.shift), LimitPackets: 100, Judged: func(j script.Judgement) error {
 		ps, vs = append(ps, a.State().Prob), append(vs, j.Verdicts[0])
 		return nil
 	}}
-	if m.Run(s, a) != nil {
-		return nil, nil
+	if err := m.Run(s, a); err != nil {
+		panic(err)
 	}
 	return ps, vs
 }
 
-func equal[T comparable](a, b []T) bool {
-	if len(a) != len(b) || len(a) == 0 {
-		return false
+// boundedSteps runs s under c and returns what is wrong with a step of p, with an
+// update for every step that is looked at.
+func boundedSteps(c Config, s script.Script) (steps int, wrong string) {
+	a, err := New(c)
+	if err != nil {
+		return 0, err.Error()
 	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
+	before, next, old := a.State(), a.timer.Next, a.old
+	m := script.Machine{LimitPackets: 100, Judged: func(j script.Judgement) error {
+		now := a.State()
+		updates := int64(a.timer.Next-next) / int64(c.Update)
+		up := now.Prob - before.Prob
+		switch {
+		case !(now.Prob >= 0 && now.Prob <= 1):
+			return fmt.Errorf("p = %v", now.Prob)
+		case next == math.MinInt64: // the first event
+		case updates == 0 && up != 0:
+			return fmt.Errorf("p moves by %v without an update", up)
+		case before.Prob >= 0.1 && up > 0.02*float64(updates)+1e-12: // RFC 8033 5.5
+			return fmt.Errorf("%d updates raise p = %v by %v", updates, before.Prob, up)
+		case updates == 1:
+			steps++
+			delay := before.Delay
+			if !j.AtDequeue && j.Occupancy.Packets == 0 {
+				delay = 0
+			}
+			drive := c.Alpha*(delay-c.Target).Seconds() + c.Beta*(delay.Seconds()-old) // RFC 8033 4.2
+			divisor := 1.0
+			for _, t := range []struct{ below, divisor float64 }{{0.1, 2}, {0.01, 8}, {0.001, 32}, {1e-4, 128}, {1e-5, 512}, {1e-6, 2048}} {
+				if before.Prob < t.below {
+					divisor = t.divisor
+				}
+			}
+			if up > max(0, drive)/divisor+1e-12 || up < min(0, drive)/divisor-0.02*before.Prob-1e-12 {
+				return fmt.Errorf("an update that asks for %v/%v moves p = %v by %v", drive, divisor, before.Prob, up)
+			}
 		}
+		before, next, old = now, a.timer.Next, a.old
+		return nil
+	}}
+	if err := m.Run(s, a); err != nil {
+		return steps, err.Error()
 	}
-	return true
+	return steps, ""
 }
 
 func TestProperties(t *testing.T) {
 	parameters := gopter.DefaultTestParametersWithSeed(seed)
 	t.Logf("gopter seed %d", seed)
 	properties := gopter.NewProperties(parameters)
+
+	steps, signals := 0, 0
+	properties.Property("steps: an update moves p by no more than the law asks for at that p, and by 0.02 from p = 0.1 on [RFC 8033 4.2, 5.5]", scripttest.ForAll(
+		func(s script.Script) string {
+			n, wrong := boundedSteps(DefaultConfig(), s)
+			steps += n
+			return wrong
+		},
+		scripttest.Hostile(3000, time.Millisecond)))
 
 	properties.Property("spread: at a constant p, signals are at least 0.85/p and at most 8.5/p arrivals apart [RFC 8033 5.4]", prop.ForAll(
 		func(p float64, seed uint64) bool {
@@ -91,22 +136,31 @@ func TestProperties(t *testing.T) {
 		},
 		gen.Float64Range(0.001, 1), gen.UInt64()))
 
-	properties.Property("scale: a clock that runs 2^n times as fast changes nothing, with gains 2^n times as small [RFC 8033 4.2]", prop.ForAll(
-		func(seed uint64, n uint8) bool {
-			p, v := verdicts(DefaultConfig(), seed, transform{scale: 1})
-			fastP, fastV := verdicts(DefaultConfig(), seed, transform{scale: 1 << n})
-			return equal(p, fastP) && equal(v, fastV)
+	properties.Property("scale: a clock that runs 2^n times as fast changes nothing, with gains 2^n times as small [RFC 8033 4.2]", scripttest.ForAll(
+		func(s script.Script, n uint8) bool {
+			p, v := verdicts(DefaultConfig(), s, transform{scale: 1})
+			fastP, fastV := verdicts(DefaultConfig(), s, transform{scale: 1 << n})
+			for i := range v {
+				if v[i] == mark {
+					signals++
+				}
+			}
+			return slices.Equal(p, fastP) && slices.Equal(v, fastV)
 		},
-		gen.UInt64(), gen.UInt8Range(1, 9)))
+		scripttest.Random(3000, 1500*time.Microsecond), gen.UInt8Range(1, 9)))
 
-	properties.Property("origin: where the clock starts changes nothing", prop.ForAll(
-		func(seed uint64, which int, shift int64) bool {
+	properties.Property("origin: where the clock starts changes nothing", scripttest.ForAll(
+		func(s script.Script, which int, shift int64) bool {
 			c := configs()[which]
-			p, v := verdicts(c, seed, transform{scale: 1})
-			shiftedP, shiftedV := verdicts(c, seed, transform{scale: 1, shift: shift})
-			return equal(p, shiftedP) && equal(v, shiftedV)
+			s = slices.Clone(s)
+			for i := range s { // in time with the law
+				s[i].Wait = s[i].Wait * time.Duration(c.Target) / time.Duration(15*time.Millisecond)
+			}
+			p, v := verdicts(c, s, transform{scale: 1})
+			shiftedP, shiftedV := verdicts(c, s, transform{scale: 1, shift: shift})
+			return slices.Equal(p, shiftedP) && slices.Equal(v, shiftedV)
 		},
-		gen.UInt64(), gen.IntRange(0, len(configs())-1), gen.Int64Range(math.MinInt64, math.MaxInt64-int64(time.Hour))))
+		scripttest.Random(3000, 1500*time.Microsecond), gen.IntRange(0, len(configs())-1), gen.Int64Range(math.MinInt64, math.MaxInt64-int64(time.Hour))))
 
 	properties.Property("ECN: an ECN-capable packet is dropped early at p >= MaxECN only, and marked below", prop.ForAll(
 		func(p, maxECN float64, e uint8) bool {
@@ -131,4 +185,7 @@ func TestProperties(t *testing.T) {
 		gen.Float64Range(0.001, 1), gen.Float64Range(0.001, 1), gen.UInt8Range(0, 3)))
 
 	properties.TestingRun(t)
+	if steps == 0 || signals == 0 {
+		t.Errorf("%d updates and %d signals were looked at", steps, signals)
+	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/aqmkit/aqmkit/internal/script"
 )
 
-// long is the variable of the environment that makes TestAgainstATimer ten times as
+// long is the variable of the environment that makes TestTimer ten times as
 // long, and runs an hour of 15 us updates one by one.
 const long = "AQMKIT_LONG"
 
@@ -64,9 +64,9 @@ func differ(a *PIE, o *oracle.PIE) error {
 	return nil
 }
 
-// TestAgainstATimer runs random traffic with pauses of up to an hour against the
+// TestTimer runs random traffic with pauses of up to an hour against the
 // timer of the oracle: equal verdicts and tick counts, and p equal to the last bit.
-func TestAgainstATimer(t *testing.T) {
+func TestTimer(t *testing.T) {
 	events := 1_000_000
 	if os.Getenv(long) != "" {
 		events *= 10

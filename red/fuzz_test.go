@@ -1,7 +1,11 @@
 package red
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/aqmkit/aqmkit/internal/script"
 )
@@ -54,13 +58,40 @@ func FuzzRED(f *testing.F) {
 		if len(data) < 2 {
 			return
 		}
-		all := configs()
-		c := all[int(data[0])%len(all)]
-		a, b, differ := pair(t, c, uint64(data[1]), 1e-12)
-		m := script.Machine{LimitPackets: 40, Judged: script.Agree(differ)}
-		s := script.Decode(data[2:], 1024)
-		if err := m.Run(s, a, b); err != nil {
-			t.Fatalf("config %+v: %v\n%v", c, err, s)
+		if err := lockstep(t, int(data[0]), uint64(data[1]), script.Decode(data[2:], 1024)); err != nil {
+			t.Fatal(err)
 		}
 	})
+}
+
+// TestOracle runs long random scripts, disturbed, with reconfigurations from every
+// configuration to every other.
+func TestOracle(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed, 1993))
+	for i := range configs() {
+		s := script.Random(r, 4000, 3*ms)
+		script.Disturb(r, s, 50)
+		require.NoError(t, lockstep(t, i, r.Uint64(), s))
+	}
+}
+
+// lockstep runs s under the configuration of that number and returns the first
+// difference.
+func lockstep(t *testing.T, number int, seed uint64, s script.Script) error {
+	all := configs()
+	c := all[number%len(all)]
+	a, b, differ := pair(t, c, seed, 1e-12)
+	at := number
+	m := script.Machine{LimitPackets: 40, Judged: script.Agree(differ), Reconfigure: func(n int) error {
+		at += n + 1
+		c := all[at%len(all)]
+		c.Rate <<= n % 3
+		c.AdaptInterval >>= n % 5
+		b.Reconfigure(naive(c, 0))
+		return a.Reconfigure(c)
+	}}
+	if err := m.Run(s, a, b); err != nil {
+		return fmt.Errorf("config %+v: %w\n%v", c, err, s)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package red
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
 )
 
 const seed = 1
@@ -143,31 +145,31 @@ func TestProperties(t *testing.T) {
 		},
 		gen.UInt32Range(40, 9000), gen.Bool(), gen.UInt64()))
 
-	properties.Property("scale: time and rate by the same factor change no verdict", prop.ForAll(
-		func(i int, seed uint64, factor int64) bool {
+	properties.Property("scale: time and rate by the same factor change no verdict", scripttest.ForAll(
+		func(i int, s script.Script, factor int64) bool {
 			c := configs()[i]
 			c.Rate = 7 * 11 * 13 * 1000 // divisible by the factors
-			s := script.Random(rand.New(rand.NewPCG(seed, 5)), 3000, 50*time.Millisecond)
 			v, avg := verdicts(c, s)
 			c.Rate /= uint64(factor)
 			c.AdaptInterval *= time.Duration(factor)
+			s = slices.Clone(s)
 			for i := range s {
 				s[i].Wait *= time.Duration(factor)
 			}
 			w, slower := verdicts(c, s)
 			return equal(v, w) && slices.Equal(avg, slower)
 		},
-		choose, gen.UInt64(), gen.OneConstOf(int64(7), int64(11), int64(13), int64(1001))))
+		choose, scripttest.Random(3000, 50*time.Millisecond), gen.OneConstOf(int64(7), int64(11), int64(13), int64(1001))))
 
-	properties.Property("scale: bytes and packets agree where all packets have the mean size", prop.ForAll(
-		func(i int, seed uint64) bool {
+	properties.Property("scale: bytes and packets agree where all packets have the mean size", scripttest.ForAll(
+		func(i int, s script.Script) bool {
 			c := configs()[i]
 			c.MeanPacket, c.ScaleBySize = 512, false // a power of two: no rounding
 			if c.Unit == aqm.Bytes {
 				c = DefaultConfig()
 				c.MeanPacket, c.Weight = 512, 0.05
 			}
-			s := script.Random(rand.New(rand.NewPCG(seed, 6)), 3000, 3*time.Millisecond)
+			s = slices.Clone(s)
 			for i := range s {
 				s[i].Size = 512
 			}
@@ -178,26 +180,27 @@ func TestProperties(t *testing.T) {
 			x, _ := verdicts(b, s)
 			return equal(v, w) && equal(v, x)
 		},
-		choose, gen.UInt64()))
+		choose, scripttest.Random(3000, 3*time.Millisecond)))
 
-	properties.Property("time: a step back is no elapsed time", prop.ForAll(
-		func(i int, seed uint64) bool {
-			r := rand.New(rand.NewPCG(seed, 7))
-			s := script.Random(r, 3000, 3*time.Millisecond)
-			for i := range s {
-				if r.IntN(20) == 0 {
-					s[i].Wait = -time.Duration(r.Int64N(int64(20 * time.Millisecond)))
-				}
-			}
+	properties.Property("time: a step back is no elapsed time", scripttest.ForAll(
+		func(i int, s script.Script) string {
 			c := configs()[i]
-			c.Rand = rand.NewPCG(seed, 8)
-			a, _ := New(c)
-			c.Rand = rand.NewPCG(seed, 8)
-			b, _ := New(c)
-			m := script.Machine{LimitPackets: 60, Judged: script.Agree(nil)}
-			return m.Run(s, a, &forward{b, math.MinInt64}) == nil && a.State() == b.State()
+			c.Rand = rand.NewPCG(8, 8)
+			a := newRED(t, c)
+			c.Rand = rand.NewPCG(8, 8)
+			b := newRED(t, c)
+			m := script.Machine{LimitPackets: 60, Judged: script.Agree(func() error {
+				if a.State() != b.State() {
+					return fmt.Errorf("%+v, and on a clock without steps back %+v", a.State(), b.State())
+				}
+				return nil
+			})}
+			if err := m.Run(s, a, &forward{b, math.MinInt64}); err != nil {
+				return err.Error()
+			}
+			return ""
 		},
-		choose, gen.UInt64()))
+		choose, scripttest.Hostile(3000, 3*time.Millisecond)))
 
 	properties.TestingRun(t)
 	if signals == 0 {

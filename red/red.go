@@ -138,7 +138,7 @@ func (r *RED) setMaxP(p float64) {
 
 func (r *RED) setWake() {
 	switch {
-	case !r.started:
+	case !r.started, r.config.Adaptive && r.timer.Next <= r.clock: // at the next event, even if now steps back
 		r.wake = math.MinInt64
 	case r.config.Adaptive:
 		r.wake = r.timer.Next

@@ -17,32 +17,29 @@ import (
 
 var events = flag.Int("events", 1_000_000, "random events in the comparison with a timer")
 
+// naive returns the oracle of a RED under c.
+func naive(c Config, seed uint64) *oracle.RED {
+	bottom, top := c.bounds()
+	return &oracle.RED{
+		Bytes: c.Unit == aqm.Bytes, MinTh: c.MinTh, MaxTh: c.MaxTh, MaxP: c.MaxP, Weight: c.Weight,
+		Gentle: c.Gentle, Wait: c.Wait, MeanPacket: c.MeanPacket, ScaleBySize: c.ScaleBySize, Rate: c.Rate, MaxECN: c.MaxECN,
+		Adaptive: c.Adaptive, Interval: c.AdaptInterval, Bottom: bottom, Top: top, Rand: rand.NewPCG(seed, 1),
+	}
+}
+
 // pair returns a RED and its oracle on equal sources, and a function that compares
-// what they know: ticks, max_p within 1e-9, and p_b within tolerance. The average is
+// what they know: the next tick, max_p within 1e-9, and p_b within tolerance. The average is
 // equal to the last bit until an idle time, which one takes to a power and the other
 // packet by packet: a power of m loses up to m half bits.
 func pair(t testing.TB, c Config, seed uint64, tolerance float64) (*RED, *oracle.RED, func() error) {
 	t.Helper()
 	c.Rand = rand.NewPCG(seed, 1)
-	fast := newRED(t, c)
-	slow := &oracle.RED{
-		Bytes: c.Unit == aqm.Bytes, MinTh: c.MinTh, MaxTh: c.MaxTh, MaxP: c.MaxP, Weight: c.Weight,
-		Gentle: c.Gentle, Wait: c.Wait, MeanPacket: c.MeanPacket, ScaleBySize: c.ScaleBySize, Rate: c.Rate, MaxECN: c.MaxECN,
-		Adaptive: c.Adaptive, Interval: c.AdaptInterval, Bottom: c.Bottom, Top: c.Top, Rand: rand.NewPCG(seed, 1),
-	}
-	first := aqm.Time(math.MinInt64) // tick
+	fast, slow := newRED(t, c), naive(c, seed)
 	return fast, slow, func() error {
-		var ticks uint64
-		if c.Adaptive {
-			if first == math.MinInt64 {
-				first = fast.timer.Next
-			}
-			ticks = uint64(fast.timer.Next-first) / uint64(c.AdaptInterval)
-		}
 		s := fast.State()
 		switch {
-		case ticks != slow.Ticks:
-			return fmt.Errorf("%d ticks, and %d of the timer", ticks, slow.Ticks)
+		case fast.config.Adaptive && fast.timer.Next != slow.Next():
+			return fmt.Errorf("next tick at %d, and the timer's at %d", fast.timer.Next, slow.Next())
 		case !(math.Abs(s.MaxP-slow.MaximumP()) <= 1e-9):
 			return fmt.Errorf("max_p = %v, and %v by the timer", s.MaxP, slow.MaximumP())
 		case !(math.Abs(s.Avg-slow.Avg) <= 1e-9*slow.Avg) && slow.Avg > 1e-100:

@@ -9,12 +9,11 @@ import (
 
 // CoDelQueue is the CoDelQueue of RFC 8289 section 5: a queue that drops in its
 // dequeue routine, transcribed with its loops, its names and its comments' cases.
-// It is a queue and not an aqm.AQM because the RFC's algorithm is one. Not in the
-// RFC, and marked below: ECN, the CE threshold and the bound on drops.
+// It is a queue and not an aqm.AQM because the RFC's algorithm is one; see CoDel. Not
+// in the RFC, and marked below: ECN, the CE threshold and the bound on drops.
 type CoDelQueue struct {
 	Target, Interval time.Duration // TARGET, INTERVAL
 	MaxPacket        int64         // maxpacket_
-	Limit            int           // packets
 	CEThreshold      time.Duration // 0 = off
 	MaxDrops         int           // 0 = no bound
 
@@ -36,7 +35,7 @@ type CoDelPacket struct {
 	ID     int
 	Size   uint32
 	ECN    aqm.ECN
-	tstamp aqm.Time
+	TStamp aqm.Time // tstamp
 }
 
 // CoDelResult is what became of the packets that one Dequeue took.
@@ -68,14 +67,11 @@ func (q *CoDelQueue) bytes() int64 {
 	return sum
 }
 
-// Enqueue is section 5.4. It reports whether there was room.
-func (q *CoDelQueue) Enqueue(t aqm.Time, p CoDelPacket) bool {
-	p.tstamp = q.now(t)
-	if len(q.queue) >= q.Limit {
-		return false
-	}
+// Enqueue is section 5.4, for a packet that there is room for. The caller says when
+// it came in.
+func (q *CoDelQueue) Enqueue(t aqm.Time, p CoDelPacket) {
+	q.now(t)
 	q.queue = append(q.queue, p)
-	return true
 }
 
 // Flush takes all packets at once. It stands for a dequeue routine that runs until
@@ -146,7 +142,7 @@ func (q *CoDelQueue) Dequeue(t aqm.Time) CoDelResult {
 	if r.p == nil {
 		return out
 	}
-	out.Sojourn = now.Sub(r.p.tstamp)
+	out.Sojourn = now.Sub(r.p.TStamp)
 	if q.CEThreshold != 0 && out.Sojourn > q.CEThreshold && r.p.ECN != aqm.NotECT { // not in the RFC
 		out.Marked = true
 	}
@@ -174,7 +170,7 @@ func (q *CoDelQueue) doDequeue(now aqm.Time) doDequeueResult {
 	q.queue = q.queue[1:]
 	r.p = &p
 
-	sojournTime := now.Sub(p.tstamp)
+	sojournTime := now.Sub(p.TStamp)
 	if sojournTime < q.Target || q.bytes() <= q.MaxPacket {
 		// went below - stay below for at least INTERVAL
 		q.firstAboveTime = nil
@@ -187,4 +183,55 @@ func (q *CoDelQueue) doDequeue(now aqm.Time) doDequeueResult {
 		r.okToDrop = true
 	}
 	return r
+}
+
+// CoDel is a CoDelQueue in the place of an algorithm: it holds the packets that the
+// caller's queue holds. When the first packet of a dequeue is judged it runs the
+// whole of the RFC's routine, and says of each packet what came of it.
+//
+// An arrival's EnqueuedAt is read in Enqueue, where it has to be set.
+type CoDel struct {
+	CoDelQueue
+
+	arrived int
+	answers []aqm.Verdict // for the packets of a dequeue that are still to come
+}
+
+// Settled reports whether the caller has asked about all packets of a dequeue.
+func (c *CoDel) Settled() bool { return len(c.answers) == 0 }
+
+// Enqueue takes an arrival into the queue.
+func (c *CoDel) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+	if q.Packets == 0 && len(c.queue) > 0 { // the caller's queue was emptied
+		c.Flush()
+	}
+	if q.Full {
+		c.now(now)
+		return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Overflow}
+	}
+	c.CoDelQueue.Enqueue(now, CoDelPacket{ID: c.arrived, Size: p.Size, ECN: p.ECN, TStamp: p.EnqueuedAt})
+	c.arrived++
+	return aqm.Verdict{}
+}
+
+// Dequeue says what came of a packet.
+func (c *CoDel) Dequeue(now aqm.Time, _ aqm.Packet, _ aqm.Occupancy) aqm.Verdict {
+	if len(c.answers) == 0 {
+		r := c.CoDelQueue.Dequeue(now)
+		for range r.Dropped {
+			c.answers = append(c.answers, aqm.Verdict{Action: aqm.Drop, Reason: aqm.Early})
+		}
+		switch {
+		case r.Marked:
+			c.answers = append(c.answers, aqm.Verdict{Action: aqm.Mark, Reason: aqm.Early})
+		case r.Delivered != nil:
+			c.answers = append(c.answers, aqm.Verdict{})
+		}
+	}
+	if len(c.answers) == 0 { // a dequeue from a queue that is empty
+		return aqm.Verdict{}
+	}
+	v := c.answers[0]
+	c.answers = c.answers[1:]
+	return v
 }

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"math"
 	"math/big"
 
 	"github.com/aqmkit/aqmkit/aqm"
@@ -21,19 +22,24 @@ type Policy struct {
 	BudgetBurst uint32
 
 	// What happened, oldest first.
-	Charges []PolicyCharge // signals that protected packets were spared
-	Given   int            // signals given to other packets instead
-	Lost    int            // signals that were one too many to keep
-	events  []policyEvent  // of the share of marks
+	Kept   int           // signals that protected packets were spared while Carry was on
+	Given  int           // signals given to other packets instead
+	Lost   int           // signals that were one too many to keep, or kept as Carry was turned off
+	budget []budgetEvent // of the tokens
+	events []policyEvent // of the share of marks
 
 	clock aqm.Time // largest now, once there was one
 	seen  bool
 }
 
-// PolicyCharge is a packet that was spared a signal.
-type PolicyCharge struct {
-	At   aqm.Time
-	Size uint32
+// budgetEvent is a packet that was spared a signal, or a change of the budget.
+type budgetEvent struct {
+	at       aqm.Time
+	rate     uint64 // until then
+	burst    uint32 // until then
+	size     uint32
+	changed  bool
+	newBurst uint32
 }
 
 type policyEvent uint8
@@ -42,6 +48,27 @@ const (
 	policyArrival policyEvent = iota
 	policyMark
 )
+
+// Reconfigure goes on with the fields of c. What c has to say of the past is not read.
+func (o *Policy) Reconfigure(c Policy) {
+	o.budget = append(o.budget, budgetEvent{at: o.now(), rate: o.BudgetRate, burst: o.BudgetBurst, changed: true, newBurst: c.BudgetBurst})
+	if o.Carry && !c.Carry {
+		o.Lost += o.Pending()
+	}
+	if c.MarkLimit == 0 {
+		o.events = nil // a share that is not measured is 0
+	}
+	o.Protect, o.Carry, o.MaxPending, o.MarkForced, o.IgnoreECN = c.Protect, c.Carry, c.MaxPending, c.MarkForced, c.IgnoreECN
+	o.MarkLimit, o.BudgetRate, o.BudgetBurst = c.MarkLimit, c.BudgetRate, c.BudgetBurst
+}
+
+// now is the largest now so far. Before the first event it is the beginning of time.
+func (o *Policy) now() aqm.Time {
+	if !o.seen {
+		return math.MinInt64
+	}
+	return o.clock
+}
 
 // Enqueue judges an arrival.
 func (o *Policy) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
@@ -100,7 +127,10 @@ func (o *Policy) judge(now aqm.Time, p aqm.Packet, q aqm.Occupancy, arrival bool
 			if o.Carry && o.Pending() == o.MaxPending {
 				o.Lost++
 			}
-			o.Charges = append(o.Charges, PolicyCharge{o.clock, p.Size})
+			if o.Carry {
+				o.Kept++
+			}
+			o.budget = append(o.budget, budgetEvent{at: o.clock, rate: o.BudgetRate, burst: o.BudgetBurst, size: p.Size})
 		}
 		return pass
 	}
@@ -146,13 +176,8 @@ func (o *Policy) isProtected(c aqm.Class) bool {
 	return false
 }
 
-// Pending returns the signals spared less those given or lost.
-func (o *Policy) Pending() int {
-	if !o.Carry {
-		return 0
-	}
-	return len(o.Charges) - o.Given - o.Lost
-}
+// Pending returns the signals kept less those given or lost.
+func (o *Policy) Pending() int { return o.Kept - o.Given - o.Lost }
 
 // MarkShare returns the sum over all marks of (1/N)(1-1/N)^a, where a is the number
 // of ECN-capable arrivals since, and N = 1024.
@@ -170,27 +195,32 @@ func (o *Policy) MarkShare() float64 {
 }
 
 // Tokens returns what is in the bucket at the last event, by filling and emptying it
-// from its beginning, in 1e-9 bits.
+// from its beginning, in 1e-9 bits. A bucket starts full.
 func (o *Policy) Tokens() *big.Int {
-	level := nanobits(o.BudgetBurst)
-	rate := new(big.Int).SetUint64(o.BudgetRate)
-	fill := func(from, to aqm.Time) {
-		accrued := new(big.Int).Mul(rate, big.NewInt(int64(to.Sub(from))))
-		level.Add(level, accrued)
-		if level.Cmp(nanobits(o.BudgetBurst)) > 0 {
-			level.Set(nanobits(o.BudgetBurst))
-		}
-	}
-	for i, c := range o.Charges {
+	events := append(append([]budgetEvent{}, o.budget...), budgetEvent{at: o.now(), rate: o.BudgetRate, burst: o.BudgetBurst})
+	level := nanobits(events[0].burst)
+	for i, e := range events {
 		if i > 0 {
-			fill(o.Charges[i-1].At, c.At)
+			elapsed := big.NewInt(int64(e.at.Sub(events[i-1].at)))
+			level.Add(level, elapsed.Mul(elapsed, new(big.Int).SetUint64(e.rate)))
 		}
-		level.Sub(level, nanobits(c.Size))
-	}
-	if n := len(o.Charges); n > 0 {
-		fill(o.Charges[n-1].At, o.clock)
+		limit(level, e.burst)
+		level.Sub(level, nanobits(e.size))
+		if e.changed && e.rate == 0 {
+			level = nanobits(e.newBurst)
+		}
+		if e.changed {
+			limit(level, e.newBurst)
+		}
 	}
 	return level
+}
+
+// limit lets no more than burst bytes be in the bucket.
+func limit(level *big.Int, burst uint32) {
+	if most := nanobits(burst); level.Cmp(most) > 0 {
+		level.Set(most)
+	}
 }
 
 // nanobits returns n bytes in 1e-9 bits.

@@ -57,6 +57,60 @@ func (o *PIE) Next() aqm.Time {
 	return o.next
 }
 
+// initial is RFC 8033 Appendix A's initialization, with 5.3, and RFC 8034 A.2's.
+func (o *PIE) initial() {
+	o.PIEVars = PIEVars{State: "INACTIVE", TokensUntouched: true}
+	switch {
+	case o.LimitBytes != 0:
+	case o.DOCSIS:
+		o.State = "QUIESCENT"
+	default:
+		o.State, o.BurstAllowance = "ACTIVE", o.MaxBurst
+	}
+}
+
+// Reconfigure goes on with the parameters of c, but for its Rand.
+func (o *PIE) Reconfigure(c *PIE) {
+	if o.State == "" {
+		o.initial()
+	}
+	old := *o
+	random, vars, updates, started, clock := o.Rand, o.PIEVars, o.Updates, o.started, o.clock
+	next, over := o.next, o.over
+	*o = *c
+	o.Rand, o.PIEVars, o.Updates, o.started, o.clock, o.next, o.over = random, vars, updates, started, clock, next, over
+	if o.started && !o.over { // the next tick is one new period after the last
+		o.plusPeriod(old.next - aqm.Time(old.Update))
+	}
+
+	if o.DOCSIS != old.DOCSIS {
+		o.initial()
+		return
+	}
+	if o.DepartureRate != old.DepartureRate || (o.SustainedRate != 0) != (old.SustainedRate != 0) {
+		// The delay is measured anew.
+		o.QDelay = 0
+		o.InMeasurement, o.AvgDQTime, o.DQCount, o.MeasureStart = false, 0, 0, 0
+		o.TokensUntouched = true
+	}
+	if o.TrafficBurst != old.TrafficBurst {
+		o.TokensUntouched = true
+	}
+	if most := 0.85 * float64(o.MeanPacket) / 64; o.DOCSIS && o.DropProb > most {
+		o.DropProb = most
+	}
+	if o.BurstAllowance > o.MaxBurst {
+		o.BurstAllowance = o.MaxBurst
+	}
+	if o.LimitBytes == 0 && o.State == "INACTIVE" { // it never is
+		if o.DOCSIS {
+			o.State = "QUIESCENT"
+		} else {
+			o.activate()
+		}
+	}
+}
+
 // Enqueue judges an arrival.
 func (o *PIE) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	o.timer(now, float64(q.Bytes), q.Packets <= 0 && q.Bytes <= 0)
@@ -88,12 +142,8 @@ func (o *PIE) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 func (o *PIE) timer(now aqm.Time, bytes float64, empty bool) {
 	if !o.started {
 		o.started, o.clock = true, now
-		o.State, o.TokensUntouched = "INACTIVE", true
-		if o.LimitBytes == 0 {
-			o.State, o.BurstAllowance = "ACTIVE", o.MaxBurst
-			if o.DOCSIS {
-				o.State, o.BurstAllowance = "QUIESCENT", 0
-			}
+		if o.State == "" {
+			o.initial()
 		}
 		o.plusPeriod(now)
 		return
@@ -101,6 +151,7 @@ func (o *PIE) timer(now aqm.Time, bytes float64, empty bool) {
 	if now > o.clock {
 		o.clock = now
 	}
+	now = o.clock
 	for !o.over && o.next <= now {
 		before := o.PIEVars
 		o.tick(o.next, bytes, empty)
@@ -158,7 +209,8 @@ func (o *PIE) msrTokens(t aqm.Time) float64 {
 	if o.TokensUntouched {
 		return float64(o.TrafficBurst)
 	}
-	arrived := float64(o.SustainedRate) / 8 * (float64(t.Sub(o.TokensAt)) / 1e9)
+	elapsed := math.Max(0, float64(t.Sub(o.TokensAt))/1e9) // a tick of a shorter period may be due before the last departure
+	arrived := float64(o.SustainedRate) / 8 * elapsed
 	return math.Min(float64(o.TrafficBurst), o.Tokens+float64(arrived))
 }
 
@@ -230,13 +282,18 @@ func (o *PIE) enqueue(p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	if o.LimitBytes%3 != 0 {
 		third++
 	}
-	if o.State == "INACTIVE" && q.Bytes >= third { // 5.3
-		o.State = "ACTIVE"
-		o.QDelayOld, o.DropProb, o.AccuProb = 0, 0, 0
-		o.InMeasurement, o.AvgDQTime, o.DQCount, o.MeasureStart = false, 0, 0, 0
-		o.BurstAllowance = o.MaxBurst
+	if o.State == "INACTIVE" && q.Bytes >= third {
+		o.activate()
 	}
 	return v
+}
+
+// activate is RFC 8033 5.3.
+func (o *PIE) activate() {
+	o.State = "ACTIVE"
+	o.QDelayOld, o.DropProb, o.AccuProb = 0, 0, 0
+	o.InMeasurement, o.AvgDQTime, o.DQCount, o.MeasureStart = false, 0, 0, 0
+	o.BurstAllowance = o.MaxBurst
 }
 
 // dropEarly is RFC 8033 4.1 and 5.4.

@@ -28,13 +28,15 @@ type RED struct {
 	Rand         rand.Source
 
 	Avg   float64
-	Ticks uint64 // of the timer
-	maxP  float64
+	Ticks uint64  // of the timer
+	maxP  float64 // once it may differ from MaxP
 
 	clock   aqm.Time
-	next    aqm.Time // tick
-	stopped bool     // no tick is left before the end of time
+	next    aqm.Time // tick, once armed
+	armed   bool
+	stopped bool // no tick is left before the end of time
 	seen    bool
+	adapted bool
 
 	idle big.Int // all idle time so far, nanoseconds
 	sent big.Int // packets that it was worth
@@ -42,6 +44,44 @@ type RED struct {
 	n     float64 // packets since the last signal
 	drawn bool
 	u     float64
+}
+
+// Next returns the instant of the next tick.
+func (o *RED) Next() aqm.Time {
+	if o.stopped {
+		return math.MaxInt64
+	}
+	return o.next
+}
+
+// Reconfigure goes on with the parameters of c, but for its Rand.
+func (o *RED) Reconfigure(c *RED) {
+	if c.Bytes && !o.Bytes {
+		o.Avg *= float64(c.MeanPacket)
+	}
+	if !c.Bytes && o.Bytes {
+		o.Avg /= float64(o.MeanPacket)
+	}
+	if c.Wait != o.Wait || c.ScaleBySize != o.ScaleBySize || c.ScaleBySize && c.MeanPacket != o.MeanPacket {
+		o.restart()
+	}
+	maxP := c.MaxP
+	if o.Adaptive && c.Adaptive && o.MaxP == c.MaxP { // as adapted, within the new range
+		maxP = math.Max(c.Bottom, math.Min(c.Top, o.MaximumP()))
+	}
+	o.maxP, o.adapted = maxP, true
+	if c.Adaptive && !o.Adaptive {
+		o.armed = false // a new timer
+	} else if c.Adaptive && o.armed && !o.stopped && o.Interval != c.Interval {
+		last := o.next - aqm.Time(o.Interval)
+		o.Interval = c.Interval
+		o.arm(last)
+	}
+	o.idle, o.sent = big.Int{}, big.Int{} // no part of a packet is left over
+
+	o.Bytes, o.MinTh, o.MaxTh, o.MaxP, o.Weight = c.Bytes, c.MinTh, c.MaxTh, c.MaxP, c.Weight
+	o.Gentle, o.Wait, o.MeanPacket, o.ScaleBySize, o.Rate, o.MaxECN = c.Gentle, c.Wait, c.MeanPacket, c.ScaleBySize, c.Rate, c.MaxECN
+	o.Adaptive, o.Interval, o.Bottom, o.Top = c.Adaptive, c.Interval, c.Bottom, c.Top
 }
 
 // Enqueue judges an arrival.
@@ -114,7 +154,7 @@ func (o *RED) Probability() float64 {
 
 // MaximumP is max_p as adapted.
 func (o *RED) MaximumP() float64 {
-	if !o.seen {
+	if !o.adapted {
 		return o.MaxP
 	}
 	return o.maxP
@@ -156,14 +196,16 @@ func (o *RED) elapse(now aqm.Time, empty bool) {
 	if !o.seen {
 		o.seen = true
 		o.clock = now
-		o.maxP = o.MaxP
-		o.arm(now)
 	}
 	if now < o.clock {
 		now = o.clock
 	}
+	if o.Adaptive && !o.armed {
+		o.armed, o.stopped = true, false
+		o.arm(now)
+	}
 	for o.Adaptive && !o.stopped && o.next <= now {
-		if empty && o.Avg > 0 {
+		if empty && o.Avg > 0 && o.next > o.clock { // else it is due late, since the interval became shorter
 			o.rest(o.next)
 		}
 		o.tick()
@@ -186,6 +228,7 @@ func (o *RED) arm(last aqm.Time) {
 
 // tick is the Adaptive RED algorithm, section 4.
 func (o *RED) tick() {
+	o.maxP, o.adapted = o.MaximumP(), true
 	target := o.MaxTh - o.MinTh
 	low, high := o.MinTh+float64(0.4*target), o.MinTh+float64(0.6*target)
 	if o.Avg > high && o.maxP <= o.Top {

@@ -14,6 +14,10 @@ type Machine struct {
 	LimitPackets int      // packets; 0 means 1000
 	LimitBytes   int64    // bytes; 0 means no limit
 
+	// Reconfigure, if not nil, is called for each such operation with its N. An error
+	// from it stops the run.
+	Reconfigure func(n int) error
+
 	// Judged, if not nil, is called after every question with what was asked and
 	// what each algorithm said. An error from it stops the run.
 	Judged func(Judgement) error
@@ -49,9 +53,8 @@ func (m *Machine) Run(s Script, algorithms ...aqm.AQM) error {
 	if !m.started {
 		m.started, m.largest = true, math.MinInt64
 	}
-	limit := m.LimitPackets
-	if limit == 0 {
-		limit = 1000
+	if m.LimitPackets == 0 {
+		m.LimitPackets = 1000
 	}
 	verdicts := make([]aqm.Verdict, len(algorithms))
 	judge := func(step int, atDequeue bool, p aqm.Packet, q aqm.Occupancy) (aqm.Verdict, error) {
@@ -76,7 +79,7 @@ func (m *Machine) Run(s Script, algorithms ...aqm.AQM) error {
 		switch op.Kind {
 		case Arrive:
 			p := aqm.Packet{EnqueuedAt: m.largest, Size: op.Size, ECN: op.ECN, Class: op.Class}
-			full := len(m.queue) >= limit || m.LimitBytes > 0 && m.bytes+int64(p.Size) > m.LimitBytes
+			full := len(m.queue) >= m.LimitPackets || m.LimitBytes > 0 && m.bytes+int64(p.Size) > m.LimitBytes
 			v, err := judge(step, false, p, aqm.Occupancy{Packets: len(m.queue), Bytes: m.bytes, Full: full})
 			if err != nil {
 				return err
@@ -104,6 +107,16 @@ func (m *Machine) Run(s Script, algorithms ...aqm.AQM) error {
 			}
 		case Flush:
 			m.queue, m.bytes = nil, 0
+		case Reconfigure:
+			if m.Reconfigure != nil {
+				if err := m.Reconfigure(op.N); err != nil {
+					return fmt.Errorf("step %d: %w", step, err)
+				}
+			}
+		case LimitPackets:
+			m.LimitPackets = max(1, op.N)
+		case LimitBytes:
+			m.LimitBytes = int64(op.N)
 		}
 	}
 	return nil

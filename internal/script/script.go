@@ -1,13 +1,12 @@
 // Package script has short programs of arrivals, departures and pauses, and the
 // machine that runs them against one algorithm, or two in lockstep. Fuzz targets
-// decode their bytes into a script, property tests draw one, and a failure prints
-// it as Go code.
+// decode their bytes into a script, property tests draw one with package scripttest,
+// and a failure prints it as Go code.
 package script
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/aqmkit/aqmkit/aqm"
@@ -18,15 +17,20 @@ type Kind uint8
 
 // The kinds of operation.
 const (
-	Arrive Kind = iota // one packet arrives
-	Depart             // one packet is dequeued, and every one that is dropped before it
-	Flush              // the queue is emptied behind the algorithm's back
+	Arrive       Kind = iota // one packet arrives
+	Depart                   // one packet is dequeued, and every one that is dropped before it
+	Flush                    // the queue is emptied behind the algorithm's back
+	Reconfigure              // the algorithm gets its configuration number N
+	LimitPackets             // the queue's limit becomes N packets
+	LimitBytes               // the queue's limit becomes N bytes, or none for 0
 
 	numKinds = iota
 )
 
 // String returns the kind's name.
-func (k Kind) String() string { return [...]string{"Arrive", "Depart", "Flush"}[k%numKinds] }
+func (k Kind) String() string {
+	return [...]string{"Arrive", "Depart", "Flush", "Reconfigure", "LimitPackets", "LimitBytes"}[k%numKinds]
+}
 
 // Op is one operation, Wait after the one before. A negative Wait steps the clock
 // back. Size, ECN and Class are an arriving packet's.
@@ -36,6 +40,7 @@ type Op struct {
 	Size  uint32
 	ECN   aqm.ECN
 	Class aqm.Class
+	N     int // of Reconfigure and the limits
 }
 
 // Script is a sequence of operations.
@@ -43,17 +48,25 @@ type Script []Op
 
 // String returns the script as Go code that can be pasted into a test.
 func (s Script) String() string {
-	var b strings.Builder
-	b.WriteString("script.Script{\n")
-	for _, op := range s {
-		fmt.Fprintf(&b, "\t{Kind: script.%v, Wait: %d", op.Kind, int64(op.Wait))
-		if op.Kind == Arrive {
-			fmt.Fprintf(&b, ", Size: %d, ECN: %d, Class: %d", op.Size, op.ECN, op.Class)
-		}
-		b.WriteString("},\n")
+	b := []byte("script.Script{\n")
+	field := func(name string, n int64) {
+		b = append(append(b, ", "...), name...)
+		b = strconv.AppendInt(append(b, ": "...), n, 10)
 	}
-	b.WriteString("}")
-	return b.String()
+	for _, op := range s {
+		b = append(append(b, "\t{Kind: script."...), op.Kind.String()...)
+		field("Wait", int64(op.Wait))
+		switch op.Kind {
+		case Arrive:
+			field("Size", int64(op.Size))
+			field("ECN", int64(op.ECN))
+			field("Class", int64(op.Class))
+		case Reconfigure, LimitPackets, LimitBytes:
+			field("N", int64(op.N))
+		}
+		b = append(b, "},\n"...)
+	}
+	return string(append(b, '}'))
 }
 
 // waits maps a nibble to a pause: dense where a queue lives, with the idle hours
@@ -68,28 +81,62 @@ var waits = [16]time.Duration{
 // sizes maps a nibble to a packet size, from nothing to beyond 64 KiB.
 var sizes = [16]uint32{0, 1, 40, 64, 72, 128, 500, 576, 1000, 1000, 1024, 1500, 1500, 1514, 9000, 70000}
 
+// classes maps the low two bits of a size's nibble and two more bits to a Class:
+// every class, without ECE and with it, none, and several at once.
+var classes = [16]aqm.Class{
+	aqm.Data, aqm.PureACK, aqm.SYN, aqm.Other,
+	aqm.Data | aqm.ECE, aqm.PureACK | aqm.ECE, aqm.SYNACK, 0,
+	aqm.Data, aqm.SYN | aqm.ECE, aqm.FIN, aqm.ECE,
+	aqm.PureACK, aqm.SYNACK | aqm.ECE, aqm.RST, aqm.RST | aqm.FIN,
+}
+
+// limits are a queue's, in packets and in bytes.
+var (
+	limitPackets = [8]int{1, 2, 5, 10, 20, 40, 100, 1000}
+	limitBytes   = [8]int{0, 1, 1500, 3000, 15_000, 60_000, 100_000, 1_000_000}
+)
+
 // Decode turns any bytes into a script of at most limit operations, two bytes an
 // operation. Every byte string means something, so that a fuzzer's mutations stay
 // meaningful.
+//
+// The first byte is the kind and the pause. The second is the packet's size, class
+// and codepoint; or where the kind is 6, a change: what changes, and to what.
 func Decode(data []byte, limit int) Script {
 	var s Script
 	for ; len(data) >= 2 && len(s) < limit; data = data[2:] {
 		a, b := data[0], data[1]
-		op := Op{Wait: waits[a&15], Size: sizes[b>>4], ECN: aqm.ECN(b & 3), Class: aqm.Class(1) << (b >> 2 & 3)}
+		op := Op{Wait: waits[a&15]}
 		switch a >> 4 {
 		case 0, 1, 2, 3, 4, 5:
 			op.Kind = Depart
 		case 6:
-			op.Kind = Flush
-			if b&0xf != 0 { // a flush is rare
-				op.Kind = Depart
-			}
+			op.change(b)
 		default:
-			op.Kind = Arrive
+			op = Op{Kind: Arrive, Wait: op.Wait, Size: sizes[b>>4], ECN: aqm.ECN(b & 3), Class: classes[b>>2&3<<2|b>>4&3]}
 		}
 		s = append(s, op)
 	}
 	return s
+}
+
+// change makes op one of the rare operations, or a departure.
+func (op *Op) change(b byte) {
+	n := int(b >> 4)
+	switch b & 15 {
+	case 0:
+		op.Kind = Flush
+	case 1, 2, 3:
+		op.Kind, op.N = Reconfigure, n
+	case 4:
+		op.Kind, op.N = LimitPackets, limitPackets[n&7]
+	case 5:
+		op.Kind, op.N = LimitBytes, limitBytes[n&7]
+	case 6:
+		op.Kind, op.Wait = Depart, -time.Hour
+	default:
+		op.Kind = Depart
+	}
 }
 
 // Random draws a script of n operations in phases of filling, balance, draining
@@ -114,4 +161,29 @@ func Random(r *rand.Rand, n int, period time.Duration) Script {
 		}
 	}
 	return s
+}
+
+// Disturb puts what Random does not draw in the place of about one operation in
+// every: pauses from none to hours, steps back, extreme sizes, all classes, flushes,
+// reconfigurations and new limits.
+func Disturb(r *rand.Rand, s Script, every int) {
+	for i := range s {
+		if r.IntN(every) != 0 {
+			continue
+		}
+		op := &s[i]
+		switch r.IntN(4) {
+		case 0:
+			op.Wait = waits[r.IntN(len(waits))]
+		case 1:
+			op.change(byte(r.IntN(256)))
+		default:
+			if op.Kind == Arrive {
+				op.Size, op.Class = sizes[r.IntN(len(sizes))], classes[r.IntN(len(classes))]
+			}
+		}
+		if op.Kind != Arrive {
+			op.Size, op.ECN, op.Class = 0, 0, 0
+		}
+	}
 }

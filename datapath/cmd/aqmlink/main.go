@@ -1,10 +1,106 @@
+// Command aqmlink puts the algorithms of aqmkit in front of real TCP: two network
+// namespaces, a TUN device in each, and the kernel's own congestion control.
+//
+// aqmlink demo runs every algorithm and prints one table; it needs Linux and root.
+// With --record it writes what the algorithms were asked and answered to a file, which
+// aqmlink replay runs again, anywhere, through the same algorithm or another.
 package main
 
 import (
-	_ "github.com/HdrHistogram/hdrhistogram-go"
-	_ "github.com/alecthomas/kong"
-	_ "github.com/aqmkit/aqmkit/aqm"
-	_ "golang.org/x/sys/unix"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/aqmkit/aqmkit/internal/catalog"
 )
 
-func main() {}
+type cli struct {
+	Demo   demoCommand   `cmd:"" help:"Send TCP of the kernel through every algorithm and print one table. Needs Linux and root."`
+	Replay replayCommand `cmd:"" help:"Run a recording again, through the algorithm that was recorded or another."`
+}
+
+// output is where a command writes.
+type output struct {
+	results, messages io.Writer
+}
+
+// say writes a message. There is nobody to tell where that fails.
+func (o *output) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(o.messages, format+"\n", args...)
+}
+
+// print writes what build has written, which is the command's result.
+func (o *output) print(build func(*strings.Builder)) error {
+	var b strings.Builder
+	build(&b)
+	_, err := io.WriteString(o.results, b.String())
+	return err
+}
+
+// printJSON writes x.
+func (o *output) printJSON(x any) error {
+	e := json.NewEncoder(o.results)
+	e.SetIndent("", "  ")
+	return e.Encode(x)
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run runs the command line and returns the exit status: 2 for a command line that is
+// wrong, 1 for a command that failed, 128 and the signal's number after a signal.
+func run(args []string, results, messages io.Writer) int {
+	status := -1
+	out := &output{results, messages}
+	k := kong.Must(&cli{},
+		kong.Name("aqmlink"),
+		kong.Description("Real TCP through the algorithms of aqmkit."),
+		kong.Vars{"algorithms": strings.Join(catalog.Names(), ", ")},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(results, messages),
+		kong.Exit(func(code int) { status = code }),
+	)
+	parsed, err := k.Parse(args)
+	switch {
+	case status >= 0: // help was asked for and given
+		return status
+	case err != nil:
+		out.say("aqmlink: %v; see aqmlink -h", err)
+		return 2
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var caught atomic.Int64
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		select {
+		case s := <-signals:
+			if n, ok := s.(syscall.Signal); ok {
+				caught.Store(int64(n))
+			}
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	err = parsed.Run(out)
+	if n := caught.Load(); n != 0 && err != nil {
+		out.say("aqmlink: interrupted; what it made is removed")
+		return 128 + int(n)
+	}
+	if err != nil {
+		out.say("aqmlink: %v", err)
+		return 1
+	}
+	return 0
+}

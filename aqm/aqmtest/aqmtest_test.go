@@ -1,0 +1,310 @@
+package aqmtest
+
+import (
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aqmkit/aqmkit/aqm"
+)
+
+// TestSentences finds the sentence of every law in the documentation of package aqm,
+// unless it says where else it stands.
+func TestSentences(t *testing.T) {
+	files, err := filepath.Glob("../*.go")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	var contract strings.Builder
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(source)) {
+			if _, comment, ok := strings.Cut(line, "//"); ok {
+				contract.WriteString(comment)
+			}
+		}
+	}
+	words := strings.Join(strings.Fields(contract.String()), " ")
+	names := map[string]bool{}
+	for _, l := range Laws() {
+		assert.False(t, names[l.Name], "%s twice", l.Name)
+		names[l.Name] = true
+		if strings.Contains(l.Sentence, "(RFC ") {
+			continue
+		}
+		assert.Contains(t, words, l.Sentence, l.Name)
+	}
+}
+
+// TestDocumentation finds every law in the list of the package's documentation.
+func TestDocumentation(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	for _, l := range Laws() {
+		assert.Contains(t, string(doc), "//   - "+l.Name+": ")
+	}
+	assert.Equal(t, len(Laws()), strings.Count(string(doc), "//   - "))
+}
+
+// TestFailure reads a failure as a stranger would.
+func TestFailure(t *testing.T) {
+	err := Check(altered(func(p aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+		if v.Reason == aqm.Overflow {
+			return aqm.MarkOrDrop(p.ECN, aqm.Early)
+		}
+		return v
+	}), Seed(7), Only("overflow"))
+	assert.EqualError(t, err, strings.TrimSpace(`
+aqmtest: law overflow is broken: "Full always gives Drop for reason Overflow, and nothing else does."
+	Drop/Early for a packet that the queue cannot store
+	seed 7
+	a := mk(rand.NewPCG(7, 500))
+	a.Enqueue(0, aqm.Packet{Size: 1500}, aqm.Occupancy{Full: true}) // Drop/Early`))
+}
+
+// TestPrograms parses what failures show as Go, and asks it again.
+func TestPrograms(t *testing.T) {
+	for _, name := range []string{"marks NotECT", "has a probability above 1", "has a table by draw", "shares its average"} {
+		for _, f := range faults {
+			if f.name != name {
+				continue
+			}
+			for _, v := range Violations(Check(f.mk, Packets(1000))) {
+				_, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+v.Program()+"\n}\n", 0)
+				assert.NoError(t, err, "%v", v)
+				assert.Contains(t, v.Error(), strings.Split(v.Program(), "\n")[0])
+				assert.Equal(t, v.Calls[len(v.Calls)-1].String(), strings.TrimPrefix(strings.Split(lastLine(v.Program()), " // ")[0], "a."))
+				if v.Law == notECT {
+					require.Equal(t, "rand.NewPCG(1, 0)", v.Source)
+					a := f.mk(rand.NewPCG(1, 0))
+					for i, c := range v.Calls {
+						assert.Equal(t, v.Verdicts[i], c.Ask(a), "call %d", i)
+					}
+					assert.Equal(t, aqm.Mark, v.Verdicts[len(v.Calls)-1].Action)
+					assert.Equal(t, aqm.NotECT, v.Calls[len(v.Calls)-1].Packet.ECN)
+					assert.Less(t, len(v.Calls), 30, "shrunk")
+				}
+			}
+		}
+	}
+}
+
+func lastLine(s string) string { return s[strings.LastIndex(s, "\n")+1:] }
+
+func TestCallString(t *testing.T) {
+	assert.Equal(t, "Enqueue(0, aqm.Packet{}, aqm.Occupancy{})", Call{}.String())
+	assert.Equal(t, "Dequeue(-5, aqm.Packet{EnqueuedAt: -9, Size: 1500, ECN: aqm.CE, Class: aqm.PureACK|aqm.ECE}, aqm.Occupancy{Packets: -1, Bytes: 2, Full: true})",
+		Call{true, -5, aqm.Packet{EnqueuedAt: -9, Size: 1500, ECN: aqm.CE, Class: aqm.PureACK | aqm.ECE}, aqm.Occupancy{Packets: -1, Bytes: 2, Full: true}}.String())
+}
+
+// TestShrink finds the three steps of a hundred that matter, whatever lies between
+// them.
+func TestShrink(t *testing.T) {
+	var steps []int
+	for i := range 100 {
+		steps = append(steps, i)
+	}
+	test := func(steps []int) *breach {
+		want := []int{13, 50, 77}
+		for i, s := range steps {
+			if s == want[0] {
+				if want = want[1:]; len(want) == 0 {
+					return &breach{at: i, detail: fmt.Sprint(i)}
+				}
+			}
+		}
+		return nil
+	}
+	short, b := shrink(steps, test(steps), maxTries, test)
+	assert.Equal(t, []int{13, 50, 77}, short)
+	assert.Equal(t, &breach{at: 2, detail: "2"}, b)
+	short, b = shrink(steps, test(steps), 0, test)
+	assert.Equal(t, steps[:78], short, "without tries, up to the failure")
+	assert.Equal(t, 77, b.at)
+}
+
+func TestOptions(t *testing.T) {
+	err := Check(goodAQMs["tail drop"], Packets(5), Limit(0), Periods(), Periods(0, -1), Only(), Only("determinsm"), Skip("overflow", ""), Skip("nonsense", "why not"))
+	for _, part := range []string{
+		"Packets = 5, must be >= 100", "Limit = 0 packets, must be in [1, 16777216]", "Periods is empty", "Periods has 0s, must be in (0s, 1h]", "Periods has -1ns",
+		"Only names no law", `Only names the law "determinsm", which there is not; see Laws`, `Skip("overflow") has no reason`, `Skip names the law "nonsense"`,
+	} {
+		assert.ErrorContains(t, err, part)
+	}
+	assert.ErrorContains(t, Check(nil), "MakeAQM = nil")
+	assert.ErrorContains(t, Check(func(rand.Source) aqm.AQM { return nil }), "returned nil")
+	err = Check(func(rand.Source) aqm.AQM { panic("no configuration") })
+	assert.ErrorContains(t, err, "MakeAQM fails: no configuration")
+	assert.ErrorContains(t, err, "aqmtest_test.go:", "where")
+	assert.Empty(t, Violations(err))
+	assert.Empty(t, Violations(nil))
+}
+
+// TestSeed sees equal seeds make equal failures, and others other traffic.
+func TestSeed(t *testing.T) {
+	streams := func(seed uint64) []*stream {
+		s, err := newSession(goodAQMs["red"], []Option{Seed(seed), Packets(500)})
+		require.NoError(t, err)
+		return s.allStreams()
+	}
+	assert.Equal(t, calls(streams(3)), calls(streams(3)))
+	assert.NotEqual(t, calls(streams(3)), calls(streams(4)))
+}
+
+func calls(streams []*stream) (all []Call) {
+	for _, st := range streams {
+		all = append(all, st.calls...)
+	}
+	return all
+}
+
+// TestChoice leaves laws out, and still reports what makes the others worthless.
+func TestChoice(t *testing.T) {
+	bad := altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+		if v.Reason == aqm.Overflow {
+			v.Reason = aqm.Forced
+		}
+		return v
+	})
+	fast := Packets(1000)
+	assert.Equal(t, []string{"overflow"}, broken(Check(bad, fast, Only("overflow", "not-ect"))))
+	assert.Equal(t, []string{"conservation"}, broken(Check(bad, fast, Skip("overflow", "to see whether it can be"))))
+	assert.NoError(t, Check(bad, fast, Only("overflow"), Skip("overflow", "Skip wins")))
+
+	panics := altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+		if v.Reason == aqm.Early {
+			panic("not implemented")
+		}
+		return v
+	})
+	assert.Equal(t, []string{"survival"}, broken(Check(panics, fast, Only("not-ect"))))
+	assert.NoError(t, Check(panics, fast, Only("not-ect"), Skip("survival", "known")))
+}
+
+// TestHang ends the check of an AQM that does not return.
+func TestHang(t *testing.T) {
+	var release atomic.Bool
+	defer release.Store(true) // the goroutine that asks then ends
+	mk := altered(func(_ aqm.Packet, q aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+		for v.Reason == aqm.Overflow && !release.Load() {
+			runtime.Gosched()
+		}
+		return v
+	})
+	procs := runtime.GOMAXPROCS(0)
+	err := Check(mk, Packets(1000), Only("determinism", "overflow"), func(c *config) { c.patience = 300 * time.Millisecond })
+	assert.Equal(t, procs, runtime.GOMAXPROCS(0))
+	require.Equal(t, []string{"bounded-work"}, broken(err))
+	v := Violations(err)[0]
+	assert.Contains(t, v.Detail, "did not return for 300ms")
+	require.NotEmpty(t, v.Calls)
+	assert.True(t, v.Calls[len(v.Calls)-1].Occupancy.Full, "the call in question is the last")
+	assert.Contains(t, strings.Join(v.Stack, "\n"), "aqmtest_test.go:", "where")
+	assert.ErrorContains(t, err, "not checked, because a call did not return: overflow")
+}
+
+// TestSlow ends the check of an AQM that would keep it for minutes.
+func TestSlow(t *testing.T) {
+	err := Check(altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+		time.Sleep(time.Millisecond)
+		return v
+	}))
+	require.Equal(t, []string{"bounded-work"}, broken(err))
+	assert.ErrorContains(t, err, "does it wait for something?")
+	assert.ErrorContains(t, err, "not checked, because a call takes too long: no-allocation")
+}
+
+// TestGoexit survives an AQM that ends its goroutine, as t.Fatal does.
+func TestGoexit(t *testing.T) {
+	err := Check(altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+		if v.Reason == aqm.Overflow {
+			runtime.Goexit()
+		}
+		return v
+	}), Packets(1000))
+	require.Equal(t, []string{"bounded-work"}, broken(err))
+	assert.ErrorContains(t, err, "t.Fatal?")
+}
+
+// TestBusyProgram checks a good AQM while other goroutines allocate and compute.
+func TestBusyProgram(t *testing.T) {
+	var stop atomic.Bool
+	defer stop.Store(true)
+	for range 4 {
+		go func() {
+			for !stop.Load() {
+				sink2.Store(new(int64))
+			}
+		}()
+	}
+	assert.NoError(t, Check(goodAQMs["red"], Packets(1000)))
+}
+
+var sink2 atomic.Pointer[int64]
+
+// TestTwoAtATime runs two checks at a time.
+func TestTwoAtATime(t *testing.T) {
+	procs := runtime.GOMAXPROCS(0)
+	errs := make(chan error)
+	for range 2 {
+		go func() { errs <- Check(goodAQMs["red"], Packets(1000)) }()
+	}
+	assert.NoError(t, errors.Join(<-errs, <-errs))
+	assert.Equal(t, procs, runtime.GOMAXPROCS(0))
+}
+
+// TestAsSubtests runs TestAQM in a program of its own, for a good AQM and a bad one,
+// and reads the log.
+func TestAsSubtests(t *testing.T) {
+	if name := os.Getenv("AQMTEST_SUBJECT"); name != "" {
+		mk := goodAQMs[name]
+		for _, f := range faults {
+			if f.name == name {
+				mk = f.mk
+			}
+		}
+		TestAQM(t, mk, Packets(1000), Skip("zero-class", "it has no classes"))
+		return
+	}
+	run := func(name string) (log string, failed bool) {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestAsSubtests$", "-test.v")
+		cmd.Env = append(os.Environ(), "AQMTEST_SUBJECT="+name)
+		out, err := cmd.CombinedOutput()
+		return string(out), err != nil
+	}
+
+	log, failed := run("red")
+	assert.False(t, failed, log)
+	for _, l := range Laws() {
+		if l != zeroClass {
+			assert.Contains(t, log, "--- PASS: TestAsSubtests/"+l.Name+" ")
+		}
+	}
+	assert.Contains(t, log, "--- SKIP: TestAsSubtests/zero-class ")
+	assert.Contains(t, log, "skipped: it has no classes")
+	assert.Contains(t, log, "aqmtest: seed 1; the traffic drew Drop/Early ")
+
+	log, _ = run("tail drop")
+	assert.Contains(t, log, "--- SKIP: TestAsSubtests/probability ")
+	assert.Contains(t, log, "there is no Probability method")
+
+	log, failed = run("marks NotECT")
+	assert.True(t, failed)
+	assert.Contains(t, log, "--- FAIL: TestAsSubtests/not-ect ")
+	assert.Contains(t, log, "--- FAIL: TestAsSubtests/conservation ")
+	assert.Contains(t, log, "--- PASS: TestAsSubtests/survival ")
+	assert.Contains(t, log, "aqmtest: law not-ect is broken: \"NotECT is never marked.\"")
+}

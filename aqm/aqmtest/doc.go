@@ -1,0 +1,99 @@
+// Package aqmtest holds an AQM to the laws of the contract of package aqm: any AQM,
+// this library's or a stranger's. A test of ten lines is enough:
+//
+//	func TestLaws(t *testing.T) {
+//		aqmtest.TestAQM(t, func(src rand.Source) aqm.AQM {
+//			a, err := coin.New(coin.Config{P: 0.1, Rand: src})
+//			if err != nil {
+//				t.Fatal(err)
+//			}
+//			return a
+//		})
+//	}
+//
+// [TestAQM] has a subtest for each law. [Check] is the same without a test: its error
+// names every law that is broken. Both take well under a second for an AQM that
+// answers in nanoseconds. [Only] chooses laws by name, and [Skip] leaves one out and
+// asks for the reason.
+//
+// # Laws
+//
+// [Laws] lists them, each a sentence of the contract with a name:
+//
+//   - bounded-work: no call takes more than 10 ms, after gaps that grow up to the
+//     end of time; calls do not take ever longer; none draws 10 000 times. A call that
+//     does not return in 5 s ends the check.
+//   - no-allocation: none in more than 20 000 calls in every regime.
+//   - no-clock: pauses of real time change no verdict.
+//   - no-goroutine: many instances bring no goroutines.
+//   - no-shared-state: what another instance is asked changes no verdict.
+//   - determinism: equal questions and equal sources give equal verdicts.
+//   - overflow: Full gives Drop for reason Overflow, and nothing else does.
+//   - not-ect: a packet that is NotECT is never marked.
+//   - ce: a packet that is CE is not dropped where it would pass or be marked if it
+//     were ECT(0). Setting and keeping CE is the queue's part.
+//   - ect: whether packets are ECT(0) or ECT(1) changes no verdict. An AQM that tells
+//     them apart on purpose, as in RFC 9331, skips this law.
+//   - verdict: Pass has reason None, Mark and Drop have another, and there is such an
+//     action and such a reason.
+//   - time-origin: adding anything to every instant changes no verdict.
+//   - time-backwards: steps back of the clock change no verdict against a clock that
+//     stands still instead.
+//   - unset-fields: EnqueuedAt in Enqueue and Full in Dequeue change no verdict.
+//   - zero-class: a packet with Class 0 is one with Class Other.
+//   - probability: a method Probability() float64, of the AQM or of what its
+//     Unwrap() aqm.AQM returns, stays in [0, 1], whatever was asked.
+//   - conservation: in an aqm.FIFO every item comes out once, in order and as it went
+//     in, Stats adds up after every step, and every verdict is one that the queue can
+//     carry out.
+//   - survival: Sizes of 0 and of 2^32-1, counts that are negative, huge or contradict
+//     each other, any int64 of time, and sources that give always 0, always 2^64-1 or
+//     both in turn: no panic. After 64 draws in one call a hostile source gives way
+//     to a good one, for rejection sampling to end.
+//
+// That no packet is retained follows from the types: an AQM sees none.
+//
+// The laws on verdicts and on the probability hold with hostile values and sources as
+// well. A panic, in whatever law's run, is caught and breaks survival; a law that
+// compares two runs counts it as a difference. Where two equal runs differ, the other
+// comparisons would all fail: they are skipped and say so.
+//
+// # Failures
+//
+// A failure says which law is broken, quotes it, says what happened, and shows a
+// short run of calls that does it, found by leaving out calls and taking plain values
+// as long as the law stays broken:
+//
+//	--- FAIL: TestLaws/not-ect
+//	    aqmtest: law not-ect is broken: "NotECT is never marked."
+//	    	Mark/Early for a packet that is NotECT
+//	    	seed 1
+//	    	a := mk(rand.NewPCG(1, 0))
+//	    	for range 20 {
+//	    		a.Enqueue(0, aqm.Packet{Size: 1500}, aqm.Occupancy{Packets: 17})
+//	    	}
+//	    	a.Enqueue(0, aqm.Packet{Size: 1500}, aqm.Occupancy{Packets: 17}) // Mark/Early
+//
+// The calls are Go code: with the MakeAQM as mk they make a test. The first fault is
+// often the cause of others; see to the laws in their order.
+//
+// # Traffic
+//
+// The traffic is random, and chosen with [Seed]: packets of all codepoints and classes
+// at a mean distance of 1 us, of 100 us and of 1.2 ms, and at all three in turn. It
+// comes in phases of filling, balance, draining and silence, in a queue of 1000
+// packets and then of 64; and, since that keeps an AQM at its limits, from flows that
+// heed its signals.
+//
+// The laws hold of an AQM that signals nothing in such traffic for want of a signal.
+// TestAQM logs how many of each verdict it drew, to be seen with go test -v;
+// [Periods], [Limit] and [Packets] change the traffic.
+//
+// # Limits
+//
+// bounded-work and no-allocation measure the program that they run in. Both repeat
+// what they measure and believe the best, so a busy machine does not break them; an
+// AQM that allocates once for all its instances passes. no-allocation sets GOMAXPROCS
+// to 1 for some milliseconds. What a check cannot end, such as a call that loops for
+// ever, goes on in its goroutine until the program ends.
+package aqmtest

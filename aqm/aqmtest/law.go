@@ -1,0 +1,76 @@
+package aqmtest
+
+// Law is a sentence of the contract that an AQM can be checked against.
+type Law struct {
+	Name     string // for Only and Skip, and the subtest's name
+	Sentence string // as the documentation of package aqm has it, or the RFC that is named
+}
+
+// The laws.
+var (
+	boundedWork   = Law{"bounded-work", "work per call that is bounded whatever the gap since the last one"}
+	noAllocation  = Law{"no-allocation", "No allocation, no blocking, no clock"}
+	noClock       = Law{"no-clock", "It owns no packet, no buffer, no clock, no lock, no goroutine and no timer."}
+	noGoroutine   = Law{"no-goroutine", "It owns no packet, no buffer, no clock, no lock, no goroutine and no timer."}
+	noSharedState = Law{"no-shared-state", "no state shared between instances"}
+	determinism   = Law{"determinism", "random numbers come from a source named in the algorithm's Config, so that every run can be replayed"}
+	overflow      = Law{"overflow", "Full always gives Drop for reason Overflow, and nothing else does."}
+	notECT        = Law{"not-ect", "NotECT is never marked."}
+	ceStays       = Law{"ce", "CE stays CE."}
+	ectAlike      = Law{"ect", "Routers treat the ECT(0) and ECT(1) codepoints as equivalent. (RFC 3168 section 5)"}
+	consistent    = Law{"verdict", "Pass has reason None; Mark and Drop have another."}
+	timeOrigin    = Law{"time-origin", "The origin is the caller's choice; zero is an ordinary instant."}
+	timeBackwards = Law{"time-backwards", "A step back of time counts as no elapsed time: the AQM's clock is the largest now it has seen."}
+	unsetFields   = Law{"unset-fields", "set by the queue on admission; meaningless in Enqueue"}
+	zeroClass     = Law{"zero-class", "The zero Class is treated as Other."}
+	probability   = Law{"probability", "what a packet of average size now faces, in [0, 1]"}
+	conservation  = Law{"conservation", "Arrived = Refused + Delivered + Dropped + Flushed + queued"}
+	survival      = Law{"survival", "Occupancy that contradicts itself, a Size of 0 and any int64 of time are survived without a panic."}
+)
+
+// entry is a law with its check.
+type entry struct {
+	Law
+	check func(*session) outcome
+}
+
+// outcome is what a check found: a violation, or why the law does not apply, or
+// neither.
+type outcome struct {
+	broken *Violation
+	reason string
+}
+
+// table lists the laws in the order in which they are checked. bounded-work comes
+// first, since an AQM that breaks it is spared the hostile instants later.
+func table() []entry {
+	return []entry{
+		{boundedWork, (*session).boundedWork},
+		{noAllocation, (*session).noAllocation},
+		{noClock, (*session).noClock},
+		{noGoroutine, (*session).noGoroutine},
+		{noSharedState, (*session).noSharedState},
+		{determinism, (*session).determinism},
+		{overflow, (*session).overflow},
+		{notECT, (*session).notECT},
+		{ceStays, (*session).ceStays},
+		{ectAlike, (*session).ectAlike},
+		{consistent, (*session).consistent},
+		{timeOrigin, (*session).timeOrigin},
+		{timeBackwards, (*session).timeBackwards},
+		{unsetFields, (*session).unsetFields},
+		{zeroClass, (*session).zeroClass},
+		{probability, (*session).probability},
+		{conservation, (*session).conservation},
+		{survival, (*session).survival},
+	}
+}
+
+// Laws returns the laws in the order in which they are checked.
+func Laws() []Law {
+	var laws []Law
+	for _, e := range table() {
+		laws = append(laws, e.Law)
+	}
+	return laws
+}

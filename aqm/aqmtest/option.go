@@ -1,0 +1,119 @@
+package aqmtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aqmkit/aqmkit/aqm"
+)
+
+// Option changes what Check and TestAQM do.
+type Option func(*config)
+
+type config struct {
+	seed     uint64
+	packets  int
+	limit    int
+	periods  []time.Duration
+	only     []string
+	skip     map[string]string // by law, the reason
+	patience time.Duration
+	queue    func(limit limits, a *recorder, onDrop dropFunc) (queue, error)
+	errs     []error
+}
+
+func newConfig(opts []Option) (config, error) {
+	c := config{
+		seed:     1,
+		packets:  8192,
+		limit:    1000,
+		periods:  []time.Duration{time.Microsecond, 100 * time.Microsecond, 1200 * time.Microsecond},
+		skip:     map[string]string{},
+		patience: 5 * time.Second,
+		queue:    newFIFO,
+	}
+	for _, o := range opts {
+		o(&c)
+	}
+	return c, errors.Join(c.errs...)
+}
+
+func (c *config) require(ok bool, format string, args ...any) {
+	if !ok {
+		c.errs = append(c.errs, fmt.Errorf("aqmtest: "+format, args...))
+	}
+}
+
+func (c *config) requireLaw(option, name string) {
+	c.require(slices.ContainsFunc(Laws(), func(l Law) bool { return l.Name == name }), "%s names the law %q, which there is not; see Laws", option, name)
+}
+
+// chosen reports whether a law is to be checked, and if not, why.
+func (c *config) chosen(name string) (bool, string) {
+	if reason, ok := c.skip[name]; ok {
+		return false, "skipped: " + reason
+	}
+	if c.only != nil && !slices.Contains(c.only, name) {
+		return false, "not among the laws chosen with Only"
+	}
+	return true, ""
+}
+
+// Seed chooses the traffic and the random source; 1 unless set. Equal seeds repeat
+// a check.
+func Seed(seed uint64) Option { return func(c *config) { c.seed = seed } }
+
+// Packets sets how many arrivals and departures make a stream of traffic; 8192
+// unless set, at least 100. More of them find what is rare.
+func Packets(n int) Option {
+	return func(c *config) {
+		c.require(n >= 100, "Packets = %d, must be >= 100", n)
+		c.packets = n
+	}
+}
+
+// Limit sets how many packets the queue holds; 1000 unless set. The second half of
+// every stream has at most 64, so that the queue is full often.
+func Limit(packets int) Option {
+	return func(c *config) {
+		c.require(packets >= 1 && packets <= aqm.MaxLimitPackets, "Limit = %d packets, must be in [1, %d]", packets, aqm.MaxLimitPackets)
+		c.limit = packets
+	}
+}
+
+// Periods sets the mean times between two packets, one stream of traffic for each;
+// 1 us, 100 us and 1.2 ms unless set: a full-sized packet's at about 10 Gb/s,
+// 100 Mb/s and 10 Mb/s. An AQM whose time constants are other than those of
+// networks at these rates needs periods of its own.
+func Periods(periods ...time.Duration) Option {
+	return func(c *config) {
+		c.require(len(periods) > 0, "Periods is empty")
+		for _, p := range periods {
+			c.require(p > 0 && p <= time.Hour, "Periods has %v, must be in (0s, 1h]", p)
+		}
+		c.periods = periods
+	}
+}
+
+// Only chooses laws by name; all are checked unless it is given.
+func Only(laws ...string) Option {
+	return func(c *config) {
+		c.require(len(laws) > 0, "Only names no law")
+		for _, name := range laws {
+			c.requireLaw("Only", name)
+		}
+		c.only = append(c.only, laws...)
+	}
+}
+
+// Skip leaves a law out. The reason is for those who read the test's log, and is
+// not empty.
+func Skip(law, reason string) Option {
+	return func(c *config) {
+		c.requireLaw("Skip", law)
+		c.require(reason != "", "Skip(%q) has no reason", law)
+		c.skip[law] = reason
+	}
+}

@@ -1,0 +1,149 @@
+package aqmtest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aqmkit/aqmkit/aqm"
+)
+
+// Call is one question to an AQM.
+type Call struct {
+	AtDequeue bool
+	Now       aqm.Time
+	Packet    aqm.Packet
+	Occupancy aqm.Occupancy
+}
+
+// Ask asks a and returns its answer.
+func (c Call) Ask(a aqm.AQM) aqm.Verdict {
+	if c.AtDequeue {
+		return a.Dequeue(c.Now, c.Packet, c.Occupancy)
+	}
+	return a.Enqueue(c.Now, c.Packet, c.Occupancy)
+}
+
+// String returns the call as Go code, less the receiver.
+func (c Call) String() string {
+	method := "Enqueue"
+	if c.AtDequeue {
+		method = "Dequeue"
+	}
+	var p, q fields
+	p.add("EnqueuedAt", c.Packet.EnqueuedAt != 0, int64(c.Packet.EnqueuedAt))
+	p.add("Size", c.Packet.Size != 0, c.Packet.Size)
+	p.add("ECN", c.Packet.ECN != aqm.NotECT, ecnCode(c.Packet.ECN))
+	p.add("Class", c.Packet.Class != 0, classCode(c.Packet.Class))
+	q.add("Packets", c.Occupancy.Packets != 0, c.Occupancy.Packets)
+	q.add("Bytes", c.Occupancy.Bytes != 0, c.Occupancy.Bytes)
+	q.add("Full", c.Occupancy.Full, true)
+	return fmt.Sprintf("%s(%d, aqm.Packet{%v}, aqm.Occupancy{%v})", method, c.Now, p, q)
+}
+
+// fields are the elements of a composite literal that are not zero.
+type fields []string
+
+func (f *fields) add(name string, set bool, value any) {
+	if set {
+		*f = append(*f, fmt.Sprintf("%s: %v", name, value))
+	}
+}
+
+func (f fields) String() string { return strings.Join(f, ", ") }
+
+func ecnCode(e aqm.ECN) string {
+	if e > aqm.CE {
+		return fmt.Sprint(uint8(e))
+	}
+	return "aqm." + [...]string{"NotECT", "ECT1", "ECT0", "CE"}[e]
+}
+
+func classCode(c aqm.Class) string { return "aqm." + strings.ReplaceAll(c.String(), "|", "|aqm.") }
+
+// Violation is a law that is broken, with the questions that show it.
+type Violation struct {
+	Law    Law
+	Detail string // what happened at the last of Calls
+	Seed   uint64
+
+	// Source is the source given to MakeAQM, as Go code, and Calls are the questions
+	// that lead to the violation: few, but not always the fewest. There are none
+	// where the violation is not about one call.
+	Source string
+	Calls  []Call
+
+	Verdicts []aqm.Verdict // the answers to Calls, as far as there are any
+	Stack    []string      // where it panicked or did not return, innermost first
+}
+
+// shown is how many calls and loops of them an error message has.
+const shown = 24
+
+// Error returns the law's name and sentence, what happened, and the calls that lead
+// there as Go code, two dozen at most.
+func (v *Violation) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "aqmtest: law %s is broken: %q\n\t%s\n", v.Law.Name, v.Law.Sentence, v.Detail)
+	for _, s := range v.Stack {
+		fmt.Fprintf(&b, "\t\t%s\n", s)
+	}
+	fmt.Fprintf(&b, "\tseed %d", v.Seed)
+	lines := v.lines()
+	if len(lines) == 0 {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "\n\t%s", lines[0])
+	if hidden := len(lines) - 1 - shown; hidden > 0 {
+		fmt.Fprintf(&b, "\n\t// %d more are in Violation.Program", hidden)
+		lines = lines[hidden:]
+	}
+	for _, line := range lines[1:] {
+		fmt.Fprintf(&b, "\n\t%s", strings.ReplaceAll(line, "\n", "\n\t"))
+	}
+	return b.String()
+}
+
+// Program returns the calls as Go code that can be pasted into a test, where mk is
+// the MakeAQM.
+func (v *Violation) Program() string { return strings.Join(v.lines(), "\n") }
+
+// lines returns the lines of the program, calls that are alike as one loop.
+func (v *Violation) lines() (lines []string) {
+	if v.Source == "" {
+		return nil
+	}
+	lines = append(lines, fmt.Sprintf("a := mk(%s)", v.Source))
+	for i := 0; i < len(v.Calls); {
+		n := 1
+		for i+n < len(v.Calls)-1 && v.Calls[i+n] == v.Calls[i] { // the last call stands for itself
+			n++
+		}
+		switch {
+		case n > 1:
+			lines = append(lines, fmt.Sprintf("for range %d {\n\ta.%v\n}", n, v.Calls[i]))
+		case i < len(v.Verdicts):
+			lines = append(lines, fmt.Sprintf("a.%v // %v", v.Calls[i], v.Verdicts[i]))
+		default:
+			lines = append(lines, fmt.Sprintf("a.%v", v.Calls[i]))
+		}
+		i += n
+	}
+	return lines
+}
+
+// Violations returns the violations that err, an error of Check, consists of.
+func Violations(err error) []*Violation {
+	var all []*Violation
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, Violations(e)...)
+		}
+		return all
+	}
+	var v *Violation
+	if errors.As(err, &v) {
+		all = append(all, v)
+	}
+	return all
+}

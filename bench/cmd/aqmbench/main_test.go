@@ -1,0 +1,44 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aqmkit/aqmkit/bench/cost"
+)
+
+func TestCommandLine(t *testing.T) {
+	for _, tc := range []struct {
+		args             string
+		status           int
+		results, message string
+	}{
+		{"-h", 0, "Commands:", ""},
+		{"cost -h", 0, "--algorithms", ""},
+		{"cost --algorithms=blue", 2, "", `aqmbench: --algorithms: unknown algorithm "blue"; there are droptail`},
+		{"cost --rounds=0", 2, "", "aqmbench: --rounds = 0 samples, must be in [1, 1000]"},
+		{"--nonsense", 2, "", "aqmbench: unknown flag --nonsense"},
+		{"cost --rounds=1 --algorithms=threshold", 0, "threshold", ""},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			var results, messages strings.Builder
+			status := run(strings.Fields(tc.args), &results, &messages)
+			assert.Equal(t, tc.status, status)
+			assert.Contains(t, results.String(), tc.results)
+			assert.Contains(t, messages.String(), tc.message)
+		})
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var results, messages strings.Builder
+	require.Zero(t, run([]string{"cost", "--rounds=1", "--algorithms=threshold", "--json"}, &results, &messages), messages.String())
+	var r cost.Report
+	require.NoError(t, json.Unmarshal([]byte(results.String()), &r))
+	assert.NotEmpty(t, r.Rows)
+	assert.Positive(t, r.FloorEnqueue.Median)
+}

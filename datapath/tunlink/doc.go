@@ -1,0 +1,42 @@
+// Package tunlink is a point-to-point link between two Linux TUN devices, each in a
+// network namespace of its own if need be, for real traffic of the kernel. Each
+// direction has a rate, a propagation delay, and a FIFO under any [aqm.AQM]: so an
+// algorithm meets real TCP senders without a kernel module.
+//
+//	l, err := tunlink.Open(tunlink.Config{
+//		A:    tunlink.Direction{Rate: 50e6, Delay: 10 * time.Millisecond, LimitPackets: 500, AQM: codelOfA},
+//		B:    tunlink.Direction{Rate: 50e6, Delay: 10 * time.Millisecond, LimitPackets: 500, AQM: codelOfB},
+//		EndA: tunlink.End{Namespace: "left", Address: netip.MustParsePrefix("10.0.0.1/30")},
+//		EndB: tunlink.End{Namespace: "right", Address: netip.MustParsePrefix("10.0.0.2/30")},
+//		MTU:  tunlink.DefaultMTU,
+//	})
+//	...
+//	err = l.Run(ctx)
+//
+// It needs Linux, /dev/net/tun and the capabilities CAP_NET_ADMIN and, for a
+// namespace, CAP_SYS_ADMIN: as a rule, root.
+//
+// # Time
+//
+// The link is served on a virtual clock. A packet is taken from the queue at the
+// instant at which the one before it has left, to the nanosecond, and that instant is
+// the now of its Dequeue. When the goroutine is woken late, it catches up: what was
+// due is carried out in order, each at its own instant. The now of an Enqueue is the
+// instant at which the packet was read from the device. All departures that were due
+// by then are carried out first, so that now never goes back within a direction.
+//
+// What a late goroutine cannot mend is seen from outside: a packet that waited in the
+// device before it was read arrives late, and one that is written late leaves late.
+// DirectionStats.Lateness has the second.
+//
+// # Marks, drops, and what is not IP
+//
+// A mark sets CE in the IP header and repairs the IPv4 checksum when the packet
+// leaves the queue. What package wire cannot parse is passed on as it is, judged as a
+// packet that is not ECN-capable, of class Other, and counted as malformed.
+//
+// # Recording
+//
+// An algorithm is an interface: whatever is to see the arrivals and the verdicts goes
+// around Direction.AQM. It is called under the direction's lock, with every packet.
+package tunlink

@@ -1,0 +1,231 @@
+package tunlink
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/aqmkit/aqmkit/aqm"
+	"github.com/aqmkit/aqmkit/datapath/internal/netns"
+	"github.com/aqmkit/aqmkit/threshold"
+)
+
+// namespace makes a network namespace for the test, or skips it.
+func namespace(t *testing.T, name string) *netns.Namespace {
+	t.Helper()
+	ns, err := netns.Create(name)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, os.ErrPermission) {
+		t.Skipf("a network namespace cannot be made here (it needs root): %v", err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, ns.Close()) })
+	return ns
+}
+
+// openOrSkip opens a link between the namespaces, or skips the test.
+func openOrSkip(t *testing.T, c Config) *Link {
+	t.Helper()
+	l, err := Open(c)
+	if errors.Is(err, os.ErrNotExist) && strings.Contains(err.Error(), "/dev/net/tun") || errors.Is(err, unix.EPERM) {
+		t.Skipf("a TUN device cannot be opened here: %v", err)
+	}
+	require.NoError(t, err)
+	return l
+}
+
+// receivedCE returns how many packets with CE the thread's namespace has received.
+func receivedCE(ipv4 bool) (uint64, error) {
+	file, name := "/proc/thread-self/net/snmp6", "Ip6InCEPkts" // a name and a value on each line
+	if ipv4 {
+		file, name = "/proc/thread-self/net/netstat", "InCEPkts" // a line of names, then a line of values
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	var last []string
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if !ipv4 && len(fields) == 2 && fields[0] == name {
+			return strconv.ParseUint(fields[1], 10, 64)
+		}
+		if i := slices.Index(last, name); ipv4 && i >= 0 && i < len(fields) {
+			return strconv.ParseUint(fields[i], 10, 64)
+		}
+		last = fields
+	}
+	return 0, fmt.Errorf("%s has no %s", file, name)
+}
+
+// cubic makes a socket use that congestion control: the system's default may ignore
+// marks.
+func cubic(_, _ string, c syscall.RawConn) (err error) {
+	if e := c.Control(func(fd uintptr) {
+		err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic")
+	}); e != nil {
+		return e
+	}
+	return err
+}
+
+// TestTransfer sends TCP of the kernel through a link between two namespaces, under a
+// marking threshold: the link is busy, the marks that were made are the ones that the
+// receiving kernel counts, and nothing is left behind.
+func TestTransfer(t *testing.T) {
+	for _, family := range []struct{ name, a, b string }{
+		{"IPv4", "10.0.0.1/30", "10.0.0.2/30"},
+		{"IPv6", "fd00::1/64", "fd00::2/64"},
+	} {
+		t.Run(family.name, func(t *testing.T) {
+			transfer(t, netip.MustParsePrefix(family.a), netip.MustParsePrefix(family.b))
+		})
+	}
+}
+
+func transfer(t *testing.T, addressA, addressB netip.Prefix) {
+	before := runtime.NumGoroutine()
+	suffix := strings.ToLower(rand.Text()[:8])
+	left, right := namespace(t, "aqmkit-"+suffix+"-a"), namespace(t, "aqmkit-"+suffix+"-b")
+	for _, ns := range []*netns.Namespace{left, right} {
+		require.NoError(t, ns.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0) }))
+	}
+	th, err := threshold.New(threshold.Config{Packets: 30})
+	require.NoError(t, err)
+	const rate = 20e6
+	c := Config{
+		A:    Direction{Rate: rate, Delay: 5 * ms, LimitPackets: 500, AQM: th},
+		B:    Direction{Rate: rate, Delay: 5 * ms, LimitPackets: 500, AQM: aqm.TailDrop{}},
+		EndA: End{Namespace: "aqmkit-" + suffix + "-a", Device: "aqmkit0", Address: addressA},
+		EndB: End{Namespace: "aqmkit-" + suffix + "-b", Address: addressB},
+		MTU:  DefaultMTU,
+	}
+	link := openOrSkip(t, c)
+	nameA, nameB := link.Devices()
+	assert.Equal(t, "aqmkit0", nameA)
+	assert.NotEmpty(t, nameB)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ran := make(chan error, 1)
+	go func() { ran <- link.Run(ctx) }()
+
+	var listener net.Listener
+	require.NoError(t, right.Do(func() (err error) {
+		listener, err = (&net.ListenConfig{Control: cubic}).Listen(ctx, "tcp", netip.AddrPortFrom(addressB.Addr(), 0).String())
+		return err
+	}))
+	received := make(chan int64, 1)
+	go func() {
+		conn, err := listener.Accept()
+		listener.Close()
+		if err != nil {
+			received <- 0
+			return
+		}
+		defer conn.Close()
+		n, _ := io.Copy(io.Discard, struct{ io.Reader }{conn})
+		received <- n
+	}()
+	var conn net.Conn
+	require.NoError(t, left.Do(func() (err error) {
+		conn, err = (&net.Dialer{Control: cubic, Timeout: 5 * time.Second}).DialContext(ctx, "tcp", listener.Addr().String())
+		return err
+	}))
+	const duration = 1500 * ms
+	require.NoError(t, conn.SetWriteDeadline(time.Now().Add(duration)))
+	for buf := make([]byte, 1<<16); ; {
+		if _, err := conn.Write(buf); err != nil {
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			break
+		}
+	}
+	require.NoError(t, conn.Close())
+	n := <-received
+	assert.Greater(t, float64(n)*8/duration.Seconds(), rate/3, "bit/s of goodput")
+
+	require.Eventually(t, func() bool {
+		s := link.Stats()
+		return s.A.Queued.Packets+s.B.Queued.Packets == 0 && s.A.InFlight+s.B.InFlight == 0
+	}, 5*time.Second, 10*ms, "the link is drained")
+	var ce uint64
+	require.NoError(t, right.Do(func() (err error) { ce, err = receivedCE(addressA.Addr().Is4()); return err }))
+	s := link.Stats()
+	assert.Equal(t, s.A.Queue.Marked.Packets, ce, "CE at the receiver")
+	assert.Equal(t, s.A.Queue.Marked.Packets, s.A.MarkedSent)
+	assert.NotZero(t, s.A.MarkedSent)
+	assert.NotZero(t, s.B.Arrived[ACK])
+	assert.Equal(t, uint64(1), s.A.Arrived[SYN])
+	assert.Equal(t, uint64(1), s.B.Arrived[SYN])
+	assert.Zero(t, s.A.Malformed+s.A.WriteErrors+s.B.Malformed+s.B.WriteErrors)
+	t.Logf("%.1f Mb/s, %d marks, sojourn p50 %v, late p99 %v", float64(n)*8/duration.Seconds()/1e6, s.A.Queue.Marked.Packets,
+		time.Duration(s.A.Sojourn.ValueAtPercentile(50)), time.Duration(s.A.Lateness.ValueAtPercentile(99)))
+
+	cancel()
+	require.NoError(t, within(t, ran))
+	require.NoError(t, link.Close())
+	require.NoError(t, left.Do(func() error {
+		_, err := net.InterfaceByName(nameA)
+		assert.Error(t, err, "the device is gone")
+		return nil
+	}))
+	noLeak(t, before)
+	require.NoError(t, left.Close())
+	require.NoError(t, right.Close())
+	leftovers, _ := filepath.Glob("/run/netns/aqmkit-" + suffix + "*")
+	assert.Empty(t, leftovers, "namespaces that are left")
+}
+
+// TestOpenErrors says what could not be opened.
+func TestOpenErrors(t *testing.T) {
+	c := config(aqm.TailDrop{}, aqm.TailDrop{})
+	c.EndA.Namespace = "aqmkit-there-is-none"
+	_, err := Open(c)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "end A")
+	assert.ErrorContains(t, err, "aqmkit-there-is-none")
+}
+
+// TestSystemClock waits no less than it was told, and no more once it is rung or
+// closed.
+func TestSystemClock(t *testing.T) {
+	k := systemClock{time.Now()}
+	a, err := k.newAlarm()
+	require.NoError(t, err)
+	until := k.now().Add(3 * ms)
+	a.wait(until)
+	assert.GreaterOrEqual(t, k.now(), until)
+	a.wait(k.now() - 1)
+	a.ring()
+	a.ring()
+	a.wait(never) // rung before
+	woken := make(chan error, 1)
+	for _, wake := range []func(){a.ring, a.close} {
+		go func() { a.wait(never); woken <- nil }()
+		select {
+		case <-woken:
+			t.Fatal("woken by nothing")
+		case <-time.After(20 * ms):
+		}
+		wake()
+		_ = within(t, woken)
+	}
+	a.wait(never)
+	a.ring()
+	a.close()
+}

@@ -1,0 +1,349 @@
+package tunlink
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aqmkit/aqmkit/aqm"
+	"github.com/aqmkit/aqmkit/threshold"
+)
+
+// fakeClock stands still until it is told to go on.
+type fakeClock struct {
+	mu     sync.Mutex
+	moved  *sync.Cond
+	time   aqm.Time
+	asleep map[*fakeAlarm]aqm.Time
+	broken error // of newAlarm
+}
+
+func newFakeClock() *fakeClock {
+	k := &fakeClock{asleep: map[*fakeAlarm]aqm.Time{}}
+	k.moved = sync.NewCond(&k.mu)
+	return k
+}
+
+func (k *fakeClock) now() aqm.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.time
+}
+
+// advance goes on to an instant.
+func (k *fakeClock) advance(at aqm.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.time = at
+	k.moved.Broadcast()
+}
+
+func (k *fakeClock) newAlarm() (alarm, error) {
+	if k.broken != nil {
+		return nil, k.broken
+	}
+	return &fakeAlarm{k: k}, nil
+}
+
+type fakeAlarm struct {
+	k            *fakeClock
+	rung, closed bool
+}
+
+func (a *fakeAlarm) wait(until aqm.Time) {
+	a.k.mu.Lock()
+	defer a.k.mu.Unlock()
+	a.k.asleep[a] = until
+	a.k.moved.Broadcast()
+	for !a.rung && !a.closed && a.k.time < until {
+		a.k.moved.Wait()
+	}
+	delete(a.k.asleep, a)
+	a.rung = false
+}
+
+func (a *fakeAlarm) ring() {
+	a.k.mu.Lock()
+	defer a.k.mu.Unlock()
+	a.rung = true
+	a.k.moved.Broadcast()
+}
+
+func (a *fakeAlarm) close() {
+	a.k.mu.Lock()
+	defer a.k.mu.Unlock()
+	a.closed = true
+	a.k.moved.Broadcast()
+}
+
+// fakeDevice hands out what the test puts in, and keeps what the link writes.
+type fakeDevice struct {
+	in, out chan []byte
+	fail    chan error
+	closed  chan struct{}
+	once    sync.Once
+	refuse  bool // every Write
+}
+
+func newFakeDevice() *fakeDevice {
+	return &fakeDevice{in: make(chan []byte), out: make(chan []byte, 100), fail: make(chan error), closed: make(chan struct{})}
+}
+
+func (d *fakeDevice) Read(b []byte) (int, error) {
+	select {
+	case p := <-d.in:
+		return copy(b, p), nil
+	case err := <-d.fail:
+		return 0, err
+	case <-d.closed:
+		return 0, os.ErrClosed
+	}
+}
+
+func (d *fakeDevice) Write(b []byte) (int, error) {
+	if d.refuse {
+		return 0, io.ErrShortWrite
+	}
+	d.out <- append([]byte(nil), b...)
+	return len(b), nil
+}
+
+func (d *fakeDevice) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	return nil
+}
+
+func config(a, b aqm.AQM) Config { return Config{A: direction(a), B: direction(b), MTU: DefaultMTU} }
+
+// rig is a link between fake devices, which runs.
+type rig struct {
+	*Link
+	clock  *fakeClock
+	a, b   *fakeDevice
+	cancel context.CancelFunc
+	ran    chan error
+}
+
+func start(t *testing.T) *rig {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	r := &rig{clock: newFakeClock(), a: newFakeDevice(), b: newFakeDevice(), ran: make(chan error, 1)}
+	var err error
+	r.Link, err = newLink(config(aqm.TailDrop{}, aqm.TailDrop{}), r.clock, r.a, r.b)
+	require.NoError(t, err)
+	var ctx context.Context
+	ctx, r.cancel = context.WithCancel(context.Background())
+	go func() { r.ran <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		r.cancel()
+		r.Close()
+		noLeak(t, before)
+	})
+	return r
+}
+
+// noLeak waits until there are no more goroutines than before.
+func noLeak(t *testing.T, before int) {
+	t.Helper()
+	for range 200 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
+}
+
+func within(t *testing.T, c <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-c:
+		return err
+	case <-time.After(5 * time.Second):
+		t.Fatal("Run did not return")
+		return nil
+	}
+}
+
+func receive(t *testing.T, d *fakeDevice) []byte {
+	t.Helper()
+	select {
+	case b := <-d.out:
+		return b
+	case <-time.After(5 * time.Second):
+		t.Fatal("no packet came")
+		return nil
+	}
+}
+
+// nextDue waits until an alarm sleeps for an instant that is neither past nor never.
+func (k *fakeClock) nextDue() aqm.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for {
+		for _, until := range k.asleep {
+			if until != never && until > k.time {
+				return until
+			}
+		}
+		k.moved.Wait()
+	}
+}
+
+// arrived waits until n packets of data have entered at end A.
+func (r *rig) arrived(t *testing.T, n uint64) {
+	t.Helper()
+	require.Eventually(t, func() bool { return r.Stats().A.Arrived[Data] == n }, 5*time.Second, time.Millisecond)
+}
+
+// TestLink carries packets both ways, each at its instant.
+func TestLink(t *testing.T) {
+	r := start(t)
+	for i := range uint16(3) {
+		r.a.in <- ipPacket(1500, aqm.ECT0, ack, i)
+	}
+	r.arrived(t, 3)
+	for i := range uint16(3) {
+		due := r.clock.nextDue()
+		assert.Equal(t, aqm.Time(11*ms+time.Duration(i)*ms), due)
+		assert.Empty(t, r.b.out, "nothing comes before it is due")
+		r.clock.advance(due)
+		assert.Equal(t, ipPacket(1500, aqm.ECT0, ack, i), receive(t, r.b))
+	}
+	r.b.in <- ipPacket(40, aqm.NotECT, ack, 7)
+	r.clock.advance(r.clock.nextDue())
+	assert.Equal(t, ipPacket(40, aqm.NotECT, ack, 7), receive(t, r.a))
+	s := r.Stats()
+	assert.Equal(t, aqm.Count{Packets: 3, Bytes: 4500}, s.A.Queue.Delivered)
+	assert.Equal(t, aqm.Count{Packets: 1, Bytes: 40}, s.B.Queue.Delivered)
+	assert.Equal(t, uint64(1), s.B.Arrived[ACK])
+}
+
+func TestCancel(t *testing.T) {
+	r := start(t)
+	r.a.in <- ipPacket(1500, aqm.ECT0, ack, 0) // is never delivered
+	r.arrived(t, 1)
+	r.cancel()
+	require.NoError(t, within(t, r.ran))
+	require.NoError(t, r.Close())
+	assert.Equal(t, uint64(1), r.Stats().A.Arrived[Data])
+	assert.Error(t, r.Run(context.Background()), "a second time")
+}
+
+func TestClose(t *testing.T) {
+	r := start(t)
+	r.b.in <- ipPacket(1500, aqm.ECT0, ack, 0)
+	require.NoError(t, r.Close())
+	select {
+	case err := <-r.ran:
+		require.NoError(t, err)
+	case <-time.After(time.Second):
+		t.Fatal("Close does not wait for Run")
+	}
+	require.NoError(t, r.Close())
+
+	l, err := newLink(config(aqm.TailDrop{}, aqm.TailDrop{}), newFakeClock(), newFakeDevice(), newFakeDevice())
+	require.NoError(t, err)
+	require.NoError(t, l.Close(), "without Run")
+	assert.Error(t, l.Run(context.Background()))
+}
+
+// TestDeviceFails ends Run with the device's error.
+func TestDeviceFails(t *testing.T) {
+	r := start(t)
+	broken := errors.New("unplugged")
+	r.b.fail <- broken
+	require.ErrorIs(t, within(t, r.ran), broken)
+}
+
+// TestWriteErrors counts what the far device does not take, and goes on.
+func TestWriteErrors(t *testing.T) {
+	r := start(t)
+	r.b.refuse = true
+	r.a.in <- ipPacket(1500, aqm.ECT0, ack, 0)
+	r.clock.advance(r.clock.nextDue())
+	r.a.in <- ipPacket(1500, aqm.ECT0, ack, 1)
+	r.clock.advance(r.clock.nextDue())
+	assert.Eventually(t, func() bool { return r.Stats().A.WriteErrors == 2 }, 5*time.Second, time.Millisecond)
+}
+
+// TestNewLink closes the devices where it fails.
+func TestNewLink(t *testing.T) {
+	k, a, b := newFakeClock(), newFakeDevice(), newFakeDevice()
+	k.broken = errors.New("no timers left")
+	_, err := newLink(config(aqm.TailDrop{}, aqm.TailDrop{}), k, a, b)
+	require.ErrorIs(t, err, k.broken)
+	<-a.closed
+	<-b.closed
+}
+
+// TestStatsConcurrently takes snapshots while packets pass; for the race detector.
+func TestStatsConcurrently(t *testing.T) {
+	r := start(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range uint16(200) {
+			r.a.in <- ipPacket(100, aqm.ECT0, ack, i)
+			r.clock.advance(aqm.Time(i) * aqm.Time(ms))
+		}
+	}()
+	go func() {
+		for range r.b.out { // so that the link is never held up
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		s := r.Stats().A
+		q := s.Queue
+		require.Equal(t, q.Arrived.Packets, q.Refused.Packets+q.Delivered.Packets+q.Dropped.Packets+s.Queued.Packets)
+	}
+	r.Close()
+	close(r.b.out)
+}
+
+// TestValidate sees every mistake listed at once, with field, value, bound and unit.
+func TestValidate(t *testing.T) {
+	require.NoError(t, config(aqm.TailDrop{}, aqm.TailDrop{}).Validate())
+	th, err := threshold.New(threshold.DefaultConfig())
+	require.NoError(t, err)
+	err = Config{
+		A:    Direction{Delay: -1, LimitBytes: -1, AQM: th},
+		B:    Direction{Rate: 1, Delay: time.Minute, LimitPackets: 1 << 30, AQM: th},
+		EndA: End{Device: "a-name-that-is-too-long"},
+		EndB: End{Address: netip.PrefixFrom(netip.MustParseAddr("10.0.0.1"), 33)},
+		MTU:  67,
+	}.Validate()
+	require.ErrorIs(t, err, aqm.ErrConfig)
+	for _, part := range []string{
+		"A.Rate = 0 bit/s, must be > 0",
+		"A.Delay = -1ns, must be in [0s, 10s]",
+		"A.LimitPackets = 0 packets, must be in [1, 16777216]",
+		"A.LimitBytes = -1 bytes, must be >= 0",
+		"B.Delay = 1m0s",
+		"B.LimitPackets = 1073741824 packets",
+		"B.AQM = A.AQM, must be another instance",
+		"EndA.Device = a-name-that-is-too-long, must be at most 15 octets long",
+		"EndB.Address",
+		"MTU = 67 bytes, must be in [68, 65535]",
+	} {
+		assert.ErrorContains(t, err, part)
+	}
+	assert.ErrorContains(t, Config{}.Validate(), "B.AQM = <nil>, must be an algorithm")
+	_, err = Open(Config{})
+	assert.Error(t, err)
+}
