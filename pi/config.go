@@ -52,15 +52,15 @@ func Published() Config {
 	}
 }
 
-// PI2 returns PI squared with the gains of RFC 9332 for round-trip times up to
-// 100 ms. They are per update: with alpha = 0.16 Hz for the distance from the target
-// and beta = 3.2 Hz for the change of the delay, as the RFC and Linux's dualpi2 have
-// them for updates every 16 ms,
+// PI2 returns PI squared as in RFC 9332, for round-trip times up to 100 ms. The gains
+// of
 //
 //	p' = p' + alpha*(q - target) + beta*(q - q_old)   [RFC 9332 A.1]
 //
-// is the law with A = alpha + beta and B = beta. MaxECN is p_Cmax = 1/k^2, with the
-// RFC's k = 2.
+// are per update and second of delay: alpha = 0.16 and beta = 3.2, which Linux's
+// dualpi2 has for updates every 16 ms. (The RFC's formulas, alpha = 0.1*Tupdate/RTT_max^2
+// and beta = 0.3/RTT_max, give 0.16 and 3.) This is the law with A = alpha + beta and
+// B = beta. MaxECN is p_Cmax = 1/k^2, with the RFC's coupling factor k = 2.
 func PI2() Config {
 	const alpha, beta = 0.16, 3.2
 	return Config{

@@ -30,7 +30,7 @@
 //
 //	90 degrees - w_g*R - atan(w_g*R)   with w_g*R = 2*flows/(rtt*C)
 //
-// is 75.1 degrees at the paper's link. PI2 has the gains of RFC 9332.
+// is 75.1 degrees at the paper's link. PI2 is PI squared as in RFC 9332.
 //
 // # Deviations
 //

@@ -41,8 +41,9 @@ func build(t *testing.T, c Config) *PI {
 func data(size uint32) aqm.Packet { return aqm.Packet{Size: size, ECN: aqm.ECT0, Class: aqm.Data} }
 
 // TestDefaults pins the defaults to their sources: ns-2's ns-default.tcl for
-// Queue/PI (a_, b_, w_, qref_, mean_pktsize_), and RFC 9332 appendix A.1 with the
-// update interval of Linux's dualpi2 (alpha 0.16 Hz and beta 3.2 Hz every 16 ms).
+// Queue/PI (a_, b_, w_, qref_, mean_pktsize_); RFC 9332 appendix A.1 for the target
+// and p_Cmax of PI squared, and Linux's dualpi2 for its gains and interval (41/256 and
+// 819/256 every 16 ms, which are 0.16 and 3.2).
 func TestDefaults(t *testing.T) {
 	assert.Equal(t, Config{
 		Unit: aqm.Packets, A: 1.822e-5, B: 1.816e-5, QRef: 50, Interval: 5882352 * time.Nanosecond, MeanPacket: 500,
@@ -51,6 +52,8 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, Config{
 		Unit: aqm.Delay, A: 0.16 + 3.2, B: 3.2, QRef: 0.015, Interval: 16 * time.Millisecond, Squared: true, MeanPacket: 1500, MaxECN: 0.25,
 	}, PI2())
+	assert.InEpsilon(t, 41.0/256, PI2().A-PI2().B, 2e-3, "alpha")
+	assert.InEpsilon(t, 819.0/256, PI2().B, 1e-3, "beta")
 	assert.NoError(t, DefaultConfig().Validate())
 	assert.NoError(t, PI2().Validate())
 }
@@ -175,6 +178,40 @@ func TestVerdicts(t *testing.T) {
 			assert.Equal(t, tc.want, a.Enqueue(0, p, aqm.Occupancy{Packets: 5, Bytes: 7500, Full: tc.full}))
 			assert.Equal(t, pass, a.Dequeue(0, p, aqm.Occupancy{Packets: 5, Bytes: 7500}))
 		})
+	}
+}
+
+// counter counts what is drawn from it.
+type counter int
+
+func (c *counter) Uint64() uint64 {
+	*c++
+	return math.MaxUint64
+}
+
+// TestDraws sees one draw for each arrival that could be signalled, and no other.
+func TestDraws(t *testing.T) {
+	for _, scaled := range []bool{false, true} {
+		var draws counter
+		c := DefaultConfig()
+		c.Rand, c.ScaleBySize = &draws, scaled
+		a := build(t, c)
+		q := aqm.Occupancy{Packets: 10, Bytes: 5000}
+		a.Enqueue(0, data(500), q)
+		assert.Zero(t, draws, "p = 0")
+		a.setProb(0.3)
+		for range 3 {
+			a.Enqueue(0, data(500), q)
+			a.Dequeue(0, data(500), q)
+		}
+		assert.Equal(t, counter(3), draws)
+		q.Full = true
+		a.Enqueue(0, data(500), q)
+		assert.Equal(t, counter(3), draws, "no room")
+		a.setProb(0x1p-54)
+		q.Full = false
+		a.Enqueue(0, data(500), q)
+		assert.Equal(t, counter(3), draws, "p is below the smallest u")
 	}
 }
 

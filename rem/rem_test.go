@@ -171,6 +171,40 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// counter counts what is drawn from it.
+type counter int
+
+func (c *counter) Uint64() uint64 {
+	*c++
+	return math.MaxUint64
+}
+
+// TestDraws sees one draw for each arrival that could be signalled, and no other.
+func TestDraws(t *testing.T) {
+	for _, scaled := range []bool{false, true} {
+		var draws counter
+		c := DefaultConfig()
+		c.Rand, c.ScaleBySize = &draws, scaled
+		r := build(t, c)
+		q := aqm.Occupancy{Packets: 10, Bytes: 5000}
+		r.Enqueue(0, data(1000), q)
+		assert.Zero(t, draws, "p = 0")
+		r.setProb(0.3)
+		for range 3 {
+			r.Enqueue(0, data(1000), q)
+			r.Dequeue(0, data(1000), q)
+		}
+		assert.Equal(t, counter(3), draws)
+		q.Full = true
+		r.Enqueue(0, data(1000), q)
+		assert.Equal(t, counter(3), draws, "no room")
+		r.setProb(0x1p-54)
+		q.Full = false
+		r.Enqueue(0, data(1000), q)
+		assert.Equal(t, counter(3), draws, "p is below the smallest u")
+	}
+}
+
 // TestRate draws from a PCG: the share of signals is p.
 func TestRate(t *testing.T) {
 	const n = 200_000

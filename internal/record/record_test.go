@@ -85,6 +85,9 @@ func simulate(t testing.TB, arrivals int, seed uint64) ([]byte, [2][]Event) {
 		}
 		links[r.IntN(2)].Arrive(now, struct{}{}, p)
 	}
+	for _, link := range links { // a recording does not end with an arrival
+		link.Advance(now.Add(time.Second))
+	}
 	require.NoError(t, w.Close())
 	return file.Bytes(), seen
 }
@@ -132,6 +135,19 @@ func TestRoundTrip(t *testing.T) {
 	events := len(want[0]) + len(want[1])
 	assert.Less(t, len(file), 9*events, "octets for %d events", events)
 	t.Logf("%.1f octets an event", float64(len(file))/float64(events))
+}
+
+// TestCompact writes what is like the event before in an octet.
+func TestCompact(t *testing.T) {
+	w, err := NewWriter(io.Discard)
+	require.NoError(t, err)
+	a, err := w.Queue(Header{LimitPackets: 1000}, aqm.TailDrop{})
+	require.NoError(t, err)
+	for range 1000 {
+		a.Enqueue(0, aqm.Packet{Size: 1500, ECN: aqm.ECT0, Class: aqm.Data}, aqm.Occupancy{})
+		a.Dequeue(0, aqm.Packet{}, aqm.Occupancy{})
+	}
+	assert.Len(t, w.queues[0].buf, 1+4+2000, "the queue's number, the shape once, the events")
 }
 
 // TestReplay gets the same verdicts from an equal instance, at the recorded

@@ -19,8 +19,8 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"-h", 0, "Commands:", ""},
 		{"cost -h", 0, "--algorithms", ""},
-		{"cost --algorithms=blue", 2, "", `aqmbench: --algorithms: unknown algorithm "blue"; there are droptail`},
-		{"cost --rounds=0", 2, "", "aqmbench: --rounds = 0 samples, must be in [1, 1000]"},
+		{"cost --algorithms=blue", 2, "", `--algorithms: unknown algorithm "blue"; there are droptail`},
+		{"cost --rounds=0", 2, "", "--rounds = 0 samples, must be in [1, 1000]"},
 		{"--nonsense", 2, "", "aqmbench: unknown flag --nonsense"},
 		{"cost --rounds=1 --algorithms=threshold", 0, "threshold", ""},
 	} {
