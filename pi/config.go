@@ -28,7 +28,7 @@ type Config struct {
 	Interval time.Duration // > 0; time between two updates, T [PI 2001]
 
 	Squared     bool    // signal with probability p^2, where Unit is Delay, p' [RFC 9332 A.1]
-	MeanPacket  uint32  // bytes; > 0; a typical packet, for ScaleBySize [ns-2 mean_pktsize_]
+	MeanPacket  uint32  // bytes; > 0 where ScaleBySize; a typical packet [ns-2 mean_pktsize_]
 	ScaleBySize bool    // multiply the probability by Size/MeanPacket [ns-2 bytes_]
 	MaxECN      float64 // [0, 1]; probability from which a signal is Forced; 0 = none [RFC 7567 4.2.1]
 
@@ -86,7 +86,8 @@ func (c Config) Validate() error {
 	l.Require(c.QRef > 0 && c.QRef <= limit, "QRef", c.QRef, unit, "in (0, %v]", limit)
 	l.Require(c.Interval > 0 && c.Interval <= maxPeriod, "Interval", c.Interval, "", "in (0s, %v]", maxPeriod)
 	l.Require(!c.Squared || c.Unit == aqm.Delay, "Squared", c.Squared, "", "false where Unit is not Delay, but %v", c.Unit)
-	l.Require(c.MeanPacket > 0 && c.MeanPacket <= maxPacket, "MeanPacket", c.MeanPacket, "bytes", "in [1, %d]", maxPacket)
+	l.Require(c.MeanPacket > 0 && c.MeanPacket <= maxPacket || c.MeanPacket == 0 && !c.ScaleBySize,
+		"MeanPacket", c.MeanPacket, "bytes", "in [1, %d], or 0 without ScaleBySize", maxPacket)
 	l.Require(c.MaxECN >= 0 && c.MaxECN <= 1, "MaxECN", c.MaxECN, "", "in [0, 1], where 0 means none")
 	return l.Err()
 }

@@ -353,11 +353,11 @@ func TestDesign(t *testing.T) {
 // TestValidate sees every mistake listed at once, with field, value, bound and unit.
 func TestValidate(t *testing.T) {
 	nan := math.NaN()
-	err := Config{Unit: 7, A: nan, B: nan, QRef: nan, Interval: -1, Squared: true, MaxECN: nan}.Validate()
+	err := Config{Unit: 7, A: nan, B: nan, QRef: nan, Interval: -1, Squared: true, ScaleBySize: true, MaxECN: nan}.Validate()
 	require.ErrorIs(t, err, aqm.ErrConfig)
 	for _, part := range []string{
 		"pi: Unit = Unit(7), must be packets, bytes or seconds", "A = NaN", "B = NaN", "QRef = NaN", "Interval = -1ns, must be in (0s, 1h0m0s]",
-		"Squared = true, must be false where Unit is not Delay", "MeanPacket = 0 bytes, must be in [1, 16777216]", "MaxECN = NaN, must be in [0, 1]",
+		"Squared = true, must be false where Unit is not Delay", "MeanPacket = 0 bytes, must be in [1, 16777216], or 0 without ScaleBySize", "MaxECN = NaN, must be in [0, 1]",
 	} {
 		assert.ErrorContains(t, err, part)
 	}
@@ -371,7 +371,7 @@ func TestValidate(t *testing.T) {
 		func(c *Config) { c.QRef = math.Inf(1) },
 		func(c *Config) { c.Interval = 0 },
 		func(c *Config) { c.Interval = math.MaxInt64 },
-		func(c *Config) { c.MeanPacket = 0 },
+		func(c *Config) { c.MeanPacket, c.ScaleBySize = 0, true },
 		func(c *Config) { c.MeanPacket = math.MaxUint32 },
 		func(c *Config) { c.MaxECN = -0.1 },
 		func(c *Config) { c.MaxECN = 1.1 },

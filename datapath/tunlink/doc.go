@@ -3,16 +3,6 @@
 // direction has a rate, a propagation delay, and a FIFO under any [aqm.AQM]: so an
 // algorithm meets real TCP senders without a kernel module.
 //
-//	l, err := tunlink.Open(tunlink.Config{
-//		A:    tunlink.Direction{Rate: 50e6, Delay: 10 * time.Millisecond, LimitPackets: 500, AQM: codelOfA},
-//		B:    tunlink.Direction{Rate: 50e6, Delay: 10 * time.Millisecond, LimitPackets: 500, AQM: codelOfB},
-//		EndA: tunlink.End{Namespace: "left", Address: netip.MustParsePrefix("10.0.0.1/30")},
-//		EndB: tunlink.End{Namespace: "right", Address: netip.MustParsePrefix("10.0.0.2/30")},
-//		MTU:  tunlink.DefaultMTU,
-//	})
-//	...
-//	err = l.Run(ctx)
-//
 // It needs Linux, /dev/net/tun and the capabilities CAP_NET_ADMIN and, for a
 // namespace, CAP_SYS_ADMIN: as a rule, root.
 //
@@ -27,7 +17,8 @@
 //
 // What a late goroutine cannot mend is seen from outside: a packet that waited in the
 // device before it was read arrives late, and one that is written late leaves late.
-// DirectionStats.Lateness has the second.
+// DirectionStats.Lateness has the second. On a busy machine it helps to run the process
+// in a real-time class of the scheduler.
 //
 // # Marks, drops, and what is not IP
 //

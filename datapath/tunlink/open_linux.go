@@ -147,9 +147,10 @@ func addAddress(index uint32, prefix netip.Prefix) error {
 // addressMessage returns the request: struct nlmsghdr, struct ifaddrmsg, and the
 // attributes IFA_LOCAL and IFA_ADDRESS.
 func addressMessage(index uint32, prefix netip.Prefix) []byte {
-	family := uint8(unix.AF_INET)
+	family, flags := uint8(unix.AF_INET), uint8(0)
 	if prefix.Addr().Is6() {
-		family = unix.AF_INET6
+		// Usable at once: there is nobody else on the link who could have the address.
+		family, flags = unix.AF_INET6, unix.IFA_F_NODAD
 	}
 	order, address := binary.NativeEndian, prefix.Addr().AsSlice()
 	m := make([]byte, 4, 128) // the length comes last
@@ -157,7 +158,7 @@ func addressMessage(index uint32, prefix netip.Prefix) []byte {
 	m = order.AppendUint16(m, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	m = order.AppendUint32(m, 1) // sequence number
 	m = order.AppendUint32(m, 0) // port: the kernel's
-	m = append(m, family, uint8(prefix.Bits()), 0, unix.RT_SCOPE_UNIVERSE)
+	m = append(m, family, uint8(prefix.Bits()), flags, unix.RT_SCOPE_UNIVERSE)
 	m = order.AppendUint32(m, index)
 	for _, attribute := range []uint16{unix.IFA_LOCAL, unix.IFA_ADDRESS} {
 		m = order.AppendUint16(m, uint16(4+len(address)))

@@ -59,7 +59,7 @@ func (n *Net) Dumbbell(c DumbbellConfig) (*Dumbbell, error) {
 	back.CountFlows(len(c.Left))
 	d := &Dumbbell{Bottleneck: forward, Back: back}
 	for i, left := range c.Left {
-		r, err := n.between(c.Access, left, c.Right[min(i, len(c.Right)-1)], forward, back)
+		r, err := n.between(c.Access, left, c.Right[min(i, len(c.Right)-1)], []*Link{forward}, []*Link{back})
 		if err != nil {
 			return nil, err
 		}
@@ -75,19 +75,20 @@ func name(given, standard string) string {
 	return given
 }
 
-// between adds a host on either side of the link forward, which back leads back
-// over, and returns the route between the two.
-func (n *Net) between(access uint64, left, right time.Duration, forward, back *Link) (Route, error) {
-	up, err1 := n.Wire("left up", access, left, nil)
-	down, err2 := n.Wire("right down", access, right, forward)
-	upBack, err3 := n.Wire("right up", access, right, nil)
-	downBack, err4 := n.Wire("left down", access, left, back)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return Route{}, err
+// between adds a host on either side of the links there, with the links back for the
+// way back, and returns the route between the two.
+func (n *Net) between(access uint64, left, right time.Duration, there, back []*Link) (Route, error) {
+	way := func(links []*Link, from, to time.Duration, side, other string) (*Path, error) {
+		up, err1 := n.Wire(side+" up", access, from, nil)
+		down, err2 := n.Wire(other+" down", access, to, links[len(links)-1])
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, err
+		}
+		return n.Path(append(append([]*Link{up}, links...), down)...)
 	}
-	there, err1 := n.Path(up, forward, down)
-	andBack, err2 := n.Path(upBack, back, downBack)
-	return Route{there, andBack}, errors.Join(err1, err2)
+	forward, err1 := way(there, left, right, "left", "right")
+	reverse, err2 := way(back, right, left, "right", "left")
+	return Route{forward, reverse}, errors.Join(err1, err2)
 }
 
 // Spread returns n durations spread evenly from low to high, both included.

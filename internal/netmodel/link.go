@@ -33,6 +33,7 @@ type Link struct {
 	areaAt   aqm.Time
 	flows    []Counters
 	sojourns *Histogram
+	aqm      aqm.AQM
 	rate     uint64
 	name     string
 }

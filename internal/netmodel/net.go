@@ -123,7 +123,7 @@ func (n *Net) Queue(c QueueConfig) (*Link, error) {
 		return nil, err
 	}
 	l = n.add(c.Name, c.Rate, c.Delay)
-	l.fifo, l.sojourns = fifo, &Histogram{}
+	l.fifo, l.sojourns, l.aqm = fifo, &Histogram{}, c.AQM
 	return l, nil
 }
 

@@ -245,6 +245,24 @@ func TestReplayThroughAnother(t *testing.T) {
 	}
 }
 
+// TestReplayStops ends where it is told to.
+func TestReplayStops(t *testing.T) {
+	file, _ := simulate(t, 10, 7)
+	for _, failing := range []string{"New", "Stop"} {
+		r, err := NewReader(bytes.NewReader(file))
+		require.NoError(t, err)
+		enough := errors.New("enough")
+		o := Options{New: newCoin, Stop: func() error { return nil }}
+		if failing == "New" {
+			o.New = func(int, Header) (aqm.AQM, error) { return nil, enough }
+		} else {
+			o.Stop = func() error { return enough }
+		}
+		_, err = Replay(r, o)
+		assert.ErrorIs(t, err, enough, failing)
+	}
+}
+
 // TestReplayWithoutRate goes by the recorded opportunities.
 func TestReplayWithoutRate(t *testing.T) {
 	var file bytes.Buffer

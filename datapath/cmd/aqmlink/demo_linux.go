@@ -32,7 +32,8 @@ func preflight(congestionControls []string) error {
 		lacks = append(lacks, fmt.Sprintf("/dev/net/tun (%v; modprobe tun; in a container: --device /dev/net/tun)", errors.Unwrap(err)))
 	}
 	for _, name := range congestionControls {
-		if err := tryCongestionControl(name); err != nil {
+		// One that is there, but not for everybody, is there for root.
+		if err := tryCongestionControl(name); err != nil && !errors.Is(err, unix.EPERM) {
 			there, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
 			lacks = append(lacks, fmt.Sprintf("congestion control %q (%v; there are: %s; modprobe tcp_%s, or choose with --cc)", name, err, strings.TrimSpace(string(there)), name))
 		}
