@@ -22,6 +22,7 @@
 //     at Dequeue that packet is released and the next one is offered with the
 //     same now. On Mark the codepoint CE is set on the real packet.
 //   - EnqueuedAt is the now of the packet's Enqueue.
+//   - Size is set. With sizes of 0, limits in bytes and CoDel never act.
 //
 // # Duties of the AQM
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"reflect"
 )
 
 // MaxLimitPackets is the largest FIFOConfig.LimitPackets.
@@ -25,7 +26,8 @@ type FIFOConfig[T any] struct {
 	OnDrop func(T, Packet, Verdict)
 }
 
-// FIFO is a first-in first-out queue under an AQM, for one goroutine at a time.
+// FIFO is a first-in first-out queue under an AQM, for one goroutine at a time. Use
+// NewFIFO; the zero FIFO has no memory.
 //
 // The item is the datapath's own packet. A pointer, or anything of that width,
 // keeps the metadata in registers; a wider item is correct, and slower.
@@ -67,7 +69,7 @@ func unpack(at Time, meta uint64) Packet {
 // the configuration and wraps ErrConfig.
 func NewFIFO[T any](c FIFOConfig[T], a AQM) (*FIFO[T], error) {
 	var errs []error
-	if a == nil {
+	if v := reflect.ValueOf(a); a == nil || v.Kind() == reflect.Pointer && v.IsNil() { // also what a failed New returned
 		errs = append(errs, fmt.Errorf("aqm: FIFO's AQM = nil, must be an algorithm; TailDrop{} is a queue without one: %w", ErrConfig))
 	}
 	if c.LimitPackets < 1 || c.LimitPackets > MaxLimitPackets {

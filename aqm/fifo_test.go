@@ -304,6 +304,8 @@ func TestFIFOConfig(t *testing.T) {
 	for _, part := range []string{"AQM = nil", "LimitPackets = -3 packets, must be in [1, 16777216]", "LimitBytes = -7 bytes, must be >= 0"} {
 		assert.ErrorContains(t, err, part)
 	}
+	_, err = NewFIFO(FIFOConfig[int]{LimitPackets: 1}, (*scripted)(nil))
+	require.ErrorIs(t, err, ErrConfig, "a nil pointer, such as a failed New returns")
 	for _, n := range []int{0, MaxLimitPackets + 1, math.MaxInt, math.MinInt} {
 		_, err := NewFIFO(FIFOConfig[int]{LimitPackets: n}, TailDrop{})
 		assert.ErrorIs(t, err, ErrConfig, n)

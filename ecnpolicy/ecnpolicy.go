@@ -2,6 +2,7 @@ package ecnpolicy
 
 import (
 	"math"
+	"reflect"
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/check"
@@ -50,7 +51,8 @@ type State struct {
 // with inner if it is nil, and wraps aqm.ErrConfig.
 func New(inner aqm.AQM, c Config) (*Policy, error) {
 	l := check.For("ecnpolicy")
-	l.Require(inner != nil, "inner", "nil", "", "an algorithm; aqm.TailDrop{} is a queue without one")
+	v := reflect.ValueOf(inner) // a nil pointer is what a failed New returned
+	l.Require(inner != nil && (v.Kind() != reflect.Pointer || !v.IsNil()), "inner", "nil", "", "an algorithm; aqm.TailDrop{} is a queue without one")
 	c.require(l)
 	if err := l.Err(); err != nil {
 		return nil, err

@@ -396,6 +396,8 @@ func TestValidate(t *testing.T) {
 	require.ErrorIs(t, err, aqm.ErrConfig)
 	assert.ErrorContains(t, err, "ecnpolicy: inner = nil, must be an algorithm")
 	assert.ErrorContains(t, err, "MarkLimit = 2")
+	_, err = New((*Policy)(nil), Config{})
+	assert.ErrorContains(t, err, "ecnpolicy: inner = nil", "a nil pointer, such as a failed New returns")
 	_, err = New(nil, Config{})
 	assert.ErrorIs(t, err, aqm.ErrConfig)
 }

@@ -86,7 +86,7 @@ func (c Config) Validate() error {
 	l.Require(c.MaxTh > c.MinTh, "MaxTh", c.MaxTh, c.Unit.String(), "> MinTh = %v %v", c.MinTh, c.Unit)
 	l.Require(c.MaxTh <= limit, "MaxTh", c.MaxTh, c.Unit.String(), "<= %v", limit)
 	l.Require(c.MaxP > 0 && c.MaxP <= 1, "MaxP", c.MaxP, "", "in (0, 1]")
-	l.Require(c.Weight >= minWeight && c.Weight <= 1, "Weight", c.Weight, "", "in (0, 1], and at least %v", minWeight)
+	l.Require(c.Weight >= minWeight && c.Weight <= 1, "Weight", c.Weight, "", "in [%v, 1]", minWeight)
 	l.Require(c.MeanPacket > 0 && c.MeanPacket <= maxPacket, "MeanPacket", c.MeanPacket, "bytes", "in [1, %d]", maxPacket)
 	l.Require(c.Rate > 0 && c.Rate <= maxRate, "Rate", c.Rate, "bit/s", "in [1, %v]", maxRate)
 	l.Require(c.MaxECN >= 0 && c.MaxECN <= 1, "MaxECN", c.MaxECN, "", "in [0, 1], where 0 means from MaxTh on")

@@ -55,12 +55,12 @@ func TestVectors(t *testing.T) {
 		}{
 			{func(c *Config) { c.MinTh, c.MaxTh = 100, 100 }, "MaxTh = 100 packets, must be > MinTh = 100 packets"},
 			{func(c *Config) { c.MinTh, c.MaxTh, c.Weight = 1<<24, 1<<25, 1.0/512 }, "MinTh = 1.6777216e+07 packets, must be in [1e-06, 1.6777216e+07)"},
-			{func(c *Config) { c.Weight = 0 }, "Weight = 0, must be in (0, 1]"},
-			{func(c *Config) { c.Weight = 1.5 }, "Weight = 1.5, must be in (0, 1]"},
-			{func(c *Config) { c.Weight = math.NaN() }, "Weight = NaN, must be in (0, 1]"},
+			{func(c *Config) { c.Weight = 0 }, "Weight = 0, must be in [1e-12, 1]"},
+			{func(c *Config) { c.Weight = 1.5 }, "Weight = 1.5, must be in [1e-12, 1]"},
+			{func(c *Config) { c.Weight = math.NaN() }, "Weight = NaN, must be in [1e-12, 1]"},
 			{func(c *Config) { c.MaxTh = math.Inf(1) }, "MaxTh = +Inf packets, must be <= 1.6777216e+07"},
 			{func(c *Config) { c.MinTh = math.NaN() }, "MinTh = NaN packets"},
-			{func(c *Config) { c.MaxP = math.NaN() }, "MaxP = NaN, must be in (0, 1]"},
+			{func(c *Config) { c.MaxP = math.NaN() }, "MaxP = NaN, must be in [1e-12, 1]"},
 		} {
 			c := DefaultConfig()
 			tc.change(&c)

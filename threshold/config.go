@@ -34,7 +34,7 @@ func (c Config) Validate() error {
 		}
 	}
 	l.Require(set == 1, "Packets, Bytes, Sojourn", fmt.Sprintf("%d packets, %d bytes, %v", c.Packets, c.Bytes, c.Sojourn), "",
-		"one that is set and two that are 0")
+		"exactly one of the three, and the others 0")
 	return l.Err()
 }
 

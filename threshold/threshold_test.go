@@ -91,11 +91,11 @@ func TestDesign(t *testing.T) {
 func TestValidate(t *testing.T) {
 	err := Config{Packets: -1, Bytes: -2, Sojourn: -3}.Validate()
 	require.ErrorIs(t, err, aqm.ErrConfig)
-	for _, part := range []string{"Packets = -1 packets, must be > 0", "Bytes = -2 bytes, must be > 0", "Sojourn = -3ns, must be > 0s", "one that is set"} {
+	for _, part := range []string{"Packets = -1 packets, must be > 0", "Bytes = -2 bytes, must be > 0", "Sojourn = -3ns, must be > 0s", "exactly one of the three"} {
 		assert.ErrorContains(t, err, part)
 	}
-	assert.ErrorContains(t, Config{}.Validate(), "one that is set")
-	assert.ErrorContains(t, Config{Packets: 1, Bytes: 1}.Validate(), "one that is set")
+	assert.ErrorContains(t, Config{}.Validate(), "exactly one of the three")
+	assert.ErrorContains(t, Config{Packets: 1, Bytes: 1}.Validate(), "exactly one of the three")
 	th, err := New(Config{})
 	assert.Nil(t, th)
 	assert.ErrorIs(t, err, aqm.ErrConfig)

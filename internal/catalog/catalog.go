@@ -1,5 +1,6 @@
 // Package catalog lists every algorithm once, with what is needed to build it for a
-// link. Benchmarks, commands, tests and the README's table read it.
+// link. Benchmarks, commands and tests read it, and a test holds the README's table
+// to it.
 package catalog
 
 import (

@@ -77,7 +77,7 @@ var ns2 = []struct {
 
 // TestLikeNS2 compares the dumbbell with what ns-2 returns.
 func TestLikeNS2(t *testing.T) {
-	seconds := 200
+	seconds := 60
 	for _, c := range ns2 {
 		t.Run(c.queue+"/"+strconv.FormatUint(c.mbps, 10), func(t *testing.T) {
 			if s, err := strconv.Atoi(os.Getenv("AQMKIT_SECONDS")); err == nil {

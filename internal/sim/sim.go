@@ -124,6 +124,15 @@ func (s *Sim) Run(until aqm.Time) {
 // Now returns the time of the event that is happening, or where Run has ended.
 func (s *Sim) Now() aqm.Time { return s.now }
 
+// Next returns the time of the next event, or Never. Run(Next()) is a single step,
+// but for events at one time.
+func (s *Sim) Next() aqm.Time {
+	if s.tree[1] == asleep {
+		return Never
+	}
+	return aqm.Time(s.tree[1] >> s.shift)
+}
+
 // Horizon returns the latest time an event can have. It is less with more sources.
 func (s *Sim) Horizon() aqm.Time { return s.horizon }
 

@@ -10,7 +10,7 @@ import (
 
 // Receive implements netmodel.Receiver.
 func (e *End) Receive(now aqm.Time, p *netmodel.Packet) {
-	if p.Gen != e.gen || e.state == closed && p.Flags&netmodel.FIN == 0 {
+	if p.Gen != e.gen || e.state == closed && p.Len == 0 && p.Flags&netmodel.FIN == 0 {
 		e.net.Free(p)
 		return
 	}
@@ -44,7 +44,7 @@ func (e *End) segment(now aqm.Time, p *netmodel.Packet) {
 }
 
 // finish closes an end whose FIN is acknowledged and who has read the other's. It
-// still answers a FIN that comes again.
+// still answers what comes again because its ACK was lost.
 func (e *End) finish() {
 	e.state = closed
 	e.rtoAt = sim.Never

@@ -13,7 +13,7 @@ import (
 func TestSpans(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const size = 120
-	for range 300 {
+	for range 50 {
 		var x spans
 		var bits [size]bool
 		bottom := 0

@@ -112,7 +112,7 @@ func (c *demoCommand) runCell(ctx context.Context, one cell, file *record.File) 
 	go func() { failed <- link.Run(context.Background()) }() // until Close
 	defer func() { err = errors.Join(err, link.Close(), <-failed) }()
 
-	t, err := startTraffic(ctx, ends[0], ends[1], farAddress.Addr(), c.Flows, one.CC)
+	t, err := startTraffic(ctx, ends[0], ends[1], farAddress.Addr(), c.Flows, one.CC, c.RTT)
 	if err != nil {
 		return r, err
 	}

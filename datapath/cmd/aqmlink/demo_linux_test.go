@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/aqmkit/aqmkit/datapath/internal/netns"
 	"github.com/aqmkit/aqmkit/internal/record"
 )
 
@@ -157,6 +160,30 @@ func TestCannotRecord(t *testing.T) {
 	info, err := os.Stat(os.DevNull)
 	require.NoError(t, err)
 	assert.False(t, info.Mode().IsRegular())
+}
+
+// TestNoConnection gives up where there is no way from one namespace to the other, and
+// when it is cancelled.
+func TestNoConnection(t *testing.T) {
+	privileged(t)
+	before := goroutines()
+	defer func() { clean(t, before) }() // after the namespaces are closed
+	var ends [2]*netns.Namespace
+	for i := range ends {
+		ns, err := netns.Create(fmt.Sprintf("aqmlink-%d-test-%d", os.Getpid(), i))
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, ns.Close()) }()
+		ends[i] = ns
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	here := netip.MustParseAddr("127.0.0.1") // where one may listen, but the device is down
+	_, err := startTraffic(ctx, ends[0], ends[1], here, 3, "cubic", 0)
+	require.ErrorIs(t, err, unix.ENETUNREACH)
+	cancel()
+	_, err = startTraffic(ctx, ends[0], ends[1], here, 3, "cubic", 0)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = startTraffic(context.Background(), ends[0], ends[1], here, 3, "nosuchcc", 0)
+	assert.ErrorContains(t, err, "congestion control nosuchcc")
 }
 
 // TestKernelCounters reads the format of proc(5).

@@ -30,7 +30,7 @@ const (
 // answer is not followed by a pause in the measurement.
 type traffic struct {
 	bulk    []*net.TCPConn // sending ends
-	request *net.TCPConn   // asking end
+	request []*net.TCPConn // asking end, if it is there
 	far     []*net.TCPConn // receiving and answering ends
 
 	received atomic.Uint64 // bytes of the long flows
@@ -57,31 +57,44 @@ func congestionControl(name string) func(string, string, syscall.RawConn) error 
 	}
 }
 
-// startTraffic connects the flows and lets them run.
-func startTraffic(ctx context.Context, near, far *netns.Namespace, address netip.Addr, flows int, cc string) (*traffic, error) {
+// startTraffic connects the flows, which takes some round-trip times, and lets them run.
+func startTraffic(ctx context.Context, near, far *netns.Namespace, address netip.Addr, flows int, cc string, rtt time.Duration) (_ *traffic, err error) {
+	limit := connectLimit + 4*rtt
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the flows were not connected within %v", limit))
+	defer cancel()
 	t := &traffic{roundTrips: hdrhistogram.New(1, int64(100*time.Second/time.Microsecond), 3)}
-	if err := t.connect(ctx, near, far, address, flows+1, cc); err != nil {
-		t.stop()
+	defer func() {
+		if err != nil {
+			t.stop()
+			if ctx.Err() != nil { // rather than what it brought about
+				err = context.Cause(ctx)
+			}
+		}
+	}()
+	request, answer, err := connect(ctx, near, far, address, 1, cc)
+	t.request, t.far = append(t.request, request...), answer
+	if err != nil {
 		return nil, err
 	}
-	t.request, t.bulk = t.bulk[0], t.bulk[1:]
-	for i, conn := range t.far {
-		if i == 0 {
-			t.running.Go(func() { _, _ = io.Copy(struct{ io.Writer }{conn}, struct{ io.Reader }{conn}) })
-			continue
-		}
+	bulk, sinks, err := connect(ctx, near, far, address, flows, cc)
+	t.bulk, t.far = bulk, append(t.far, sinks...)
+	if err != nil {
+		return nil, err
+	}
+	t.running.Go(func() { _, _ = io.Copy(struct{ io.Writer }{answer[0]}, struct{ io.Reader }{answer[0]}) })
+	for _, conn := range sinks {
 		t.running.Go(func() { t.receive(conn) })
 	}
-	for _, conn := range t.bulk {
+	for _, conn := range bulk {
 		t.running.Go(func() { send(conn) })
 	}
-	t.running.Go(func() { ask(t.request) })
-	t.running.Go(func() { t.measure() })
+	t.running.Go(func() { ask(request[0]) })
+	t.running.Go(func() { t.measure(request[0]) })
 	return t, nil
 }
 
-// connect makes n connections: near ends in bulk, far ends in far.
-func (t *traffic) connect(ctx context.Context, near, far *netns.Namespace, address netip.Addr, n int, cc string) (err error) {
+// connect makes n connections at once. After an error it returns those it made.
+func connect(ctx context.Context, near, far *netns.Namespace, address netip.Addr, n int, cc string) (nears, fars []*net.TCPConn, err error) {
 	control := congestionControl(cc)
 	var listener *net.TCPListener
 	err = far.Do(func() error {
@@ -92,35 +105,50 @@ func (t *traffic) connect(ctx context.Context, near, far *netns.Namespace, addre
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer func() { _ = listener.Close() }()
-	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("no connection within %v", connectLimit))
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer func() {
-		if ctx.Err() != nil { // rather than what it brought about
-			err = context.Cause(ctx)
+	context.AfterFunc(ctx, func() { _ = listener.Close() }) // ends Accept
+
+	var (
+		dialling sync.WaitGroup
+		mu       sync.Mutex
+		failed   error
+	)
+	fail := func(err error) { // the first; it ends the others
+		mu.Lock()
+		defer mu.Unlock()
+		if failed == nil {
+			failed = err
+			cancel()
 		}
-	}()
-	defer context.AfterFunc(ctx, func() { _ = listener.Close() })() // ends Accept
+	}
 	for range n {
-		// One at a time, so that the ends of a connection have the same place.
-		if err := near.Do(func() error {
-			conn, err := (&net.Dialer{Control: control}).DialContext(ctx, "tcp", listener.Addr().String())
-			if err == nil {
-				t.bulk = append(t.bulk, conn.(*net.TCPConn))
+		dialling.Go(func() {
+			if err := near.Do(func() error {
+				conn, err := (&net.Dialer{Control: control}).DialContext(ctx, "tcp", listener.Addr().String())
+				if err == nil {
+					mu.Lock()
+					nears = append(nears, conn.(*net.TCPConn))
+					mu.Unlock()
+				}
+				return err
+			}); err != nil {
+				fail(err)
 			}
-			return err
-		}); err != nil {
-			return err
-		}
+		})
+	}
+	for range n {
 		conn, err := listener.AcceptTCP()
 		if err != nil {
-			return err
+			fail(err)
+			break
 		}
-		t.far = append(t.far, conn)
+		fars = append(fars, conn)
 	}
-	return nil
+	dialling.Wait()
+	return nears, fars, failed
 }
 
 // send writes until the connection is closed.
@@ -159,9 +187,9 @@ func ask(conn net.Conn) {
 }
 
 // measure takes the responses.
-func (t *traffic) measure() {
+func (t *traffic) measure(conn net.Conn) {
 	for buf := make([]byte, requestSize); ; {
-		if _, err := io.ReadFull(t.request, buf); err != nil {
+		if _, err := io.ReadFull(conn, buf); err != nil {
 			return
 		}
 		now := time.Now()
@@ -193,7 +221,7 @@ func (t *traffic) window(ctx context.Context, length time.Duration) (goodput flo
 
 // retransmissions returns how many segments were sent again, by either side.
 func (t *traffic) retransmissions() (n uint64, err error) {
-	for _, conns := range [][]*net.TCPConn{t.bulk, {t.request}, t.far} {
+	for _, conns := range [][]*net.TCPConn{t.bulk, t.request, t.far} {
 		for _, conn := range conns {
 			raw, err := conn.SyscallConn()
 			if err != nil {
@@ -216,12 +244,10 @@ func (t *traffic) retransmissions() (n uint64, err error) {
 
 // stop ends the flows where they are: what has not been sent is not.
 func (t *traffic) stop() {
-	for _, conns := range [][]*net.TCPConn{t.bulk, {t.request}, t.far} {
+	for _, conns := range [][]*net.TCPConn{t.bulk, t.request, t.far} {
 		for _, conn := range conns {
-			if conn != nil {
-				_ = conn.SetLinger(0)
-				_ = conn.Close()
-			}
+			_ = conn.SetLinger(0)
+			_ = conn.Close()
 		}
 	}
 	t.running.Wait()
