@@ -60,7 +60,7 @@ func TestVectors(t *testing.T) {
 			{func(c *Config) { c.Weight = math.NaN() }, "Weight = NaN, must be in [1e-12, 1]"},
 			{func(c *Config) { c.MaxTh = math.Inf(1) }, "MaxTh = +Inf packets, must be <= 1.6777216e+07"},
 			{func(c *Config) { c.MinTh = math.NaN() }, "MinTh = NaN packets"},
-			{func(c *Config) { c.MaxP = math.NaN() }, "MaxP = NaN, must be in [1e-12, 1]"},
+			{func(c *Config) { c.MaxP = math.NaN() }, "MaxP = NaN, must be in (0, 1]"},
 		} {
 			c := DefaultConfig()
 			tc.change(&c)

@@ -57,11 +57,15 @@ func (f family) agree(fault string) (err error) {
 	}()
 	for variant := range f.variants {
 		for number, s := range f.scripts(variant) {
-			for _, source := range []func() rand.Source{
+			sources := []func() rand.Source{
 				func() rand.Source { return &numbered{} },
 				func() rand.Source { return aqmtest.Repeat(0) },
 				func() rand.Source { return aqmtest.Repeat(math.MaxUint64) },
-			} {
+			}
+			if len(s) > length {
+				sources = sources[:1]
+			}
+			for _, source := range sources {
 				m := script.Machine{Now: -time0, LimitPackets: f.limit, Judged: script.Agree(nil)}
 				a, o := source(), source()
 				if err := m.Run(s, ask(f.model(fault, variant, a), a), ask(f.oracle(variant, o), o)); err != nil {
@@ -76,13 +80,15 @@ func (f family) agree(fault string) (err error) {
 // time0 is a start that is no round number, and not 0.
 const time0 = 12_345_678
 
+const length = 6000 // operations of a script, but for the long one
+
 // scripts returns a calm script, hostile ones, and one with a queue that stands for
 // more than 2^16 packets.
 func (f family) scripts(variant int) []script.Script {
 	r := rand.New(rand.NewPCG(uint64(variant), 5))
-	scripts := []script.Script{script.Random(r, 6000, f.period)}
+	scripts := []script.Script{script.Random(r, length, f.period)}
 	for range 2 {
-		s := script.Random(r, 6000, f.period)
+		s := script.Random(r, length, f.period)
 		script.Disturb(r, s, 100)
 		scripts = append(scripts, s)
 	}
@@ -167,7 +173,10 @@ func TestPlantedFaults(t *testing.T) {
 		for _, fault := range f.faults {
 			t.Run(f.name+"/"+fault.name, func(t *testing.T) {
 				planted++
-				difference := f.agree(fault.name)
+				var difference error
+				if !slices.Contains(fault.laws, "bounded-work") { // else a run takes for ever
+					difference = f.agree(fault.name)
+				}
 				broken := f.check(fault.name)
 				if difference != nil {
 					byOracle++
