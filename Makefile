@@ -7,7 +7,7 @@ T       ?= 5s
 export PATH := $(TOOLS):$(PATH)
 export GOFLAGS := -buildvcs=false
 
-.PHONY: check tools lint test race fuzz benchmark-once api cross tidy vuln fmt
+.PHONY: check tools lint test race fuzz benchmark-once api cross tidy vuln fmt timers
 
 check:
 	.ci/run
@@ -45,3 +45,7 @@ cross:
 
 vuln: tools
 	scripts/vuln.sh
+
+# The comparisons of timer-driven laws with a real timer, over 10^7 random events.
+timers:
+	go test ./pi ./rem ./pie ./red -run '^(TestTimer|TestAnHour)$$' -v -timeout 60m -args -events 10000000

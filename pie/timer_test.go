@@ -1,10 +1,10 @@
 package pie
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
@@ -16,9 +16,7 @@ import (
 	"github.com/aqmkit/aqmkit/internal/script"
 )
 
-// long is the variable of the environment that makes TestTimer ten times as
-// long, and runs an hour of 15 us updates one by one.
-const long = "AQMKIT_LONG"
+var events = flag.Int("events", 1_000_000, "random events in the comparison with a timer; with 10^7, an hour of updates is run one by one")
 
 // configs returns one configuration for each way to run.
 func configs() []Config {
@@ -67,12 +65,8 @@ func differ(a *PIE, o *oracle.PIE) error {
 // TestTimer runs random traffic with pauses of up to an hour against the
 // timer of the oracle: equal verdicts and tick counts, and p equal to the last bit.
 func TestTimer(t *testing.T) {
-	events := 1_000_000
-	if os.Getenv(long) != "" {
-		events *= 10
-	}
 	all := configs()
-	t.Logf("%d events in %d configurations; 10^7 with %s=1", events, len(all), long)
+	t.Logf("%d events in %d configurations", *events, len(all))
 	for i, c := range all {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), 8033))
@@ -91,7 +85,7 @@ func TestTimer(t *testing.T) {
 				return agree(j)
 			}
 			period := c.Target / 10
-			for done := 0; done < events/len(all); {
+			for done := 0; done < *events/len(all); {
 				s := script.Random(r, 5000, period)
 				for range 5 {
 					pause := math.Ldexp(1+r.Float64(), 10+r.IntN(32)) // 1 us to 2.4 h
@@ -111,9 +105,9 @@ func TestTimer(t *testing.T) {
 func TestAnHour(t *testing.T) {
 	c := DataCenter()
 	pause := uint64(time.Hour / c.Update)
-	if os.Getenv(long) == "" {
+	if *events < 10_000_000 {
 		pause /= 100
-		t.Logf("36 seconds; an hour with %s=1", long)
+		t.Log("36 seconds; an hour with -events 10000000")
 	}
 	l := newLaw(c)
 	l.alpha = 1e-3 // 1 ns above the target takes 10^12 updates from p = 0 to 1

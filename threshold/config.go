@@ -54,7 +54,10 @@ const (
 //	DCTCP:  K > C*RTT/7             [DCTCP eq. 13; RFC 8257 3.1]
 //	TCPECN: K = C*RTT/sqrt(flows)   [G. Appenzeller et al., SIGCOMM 2004]
 //
-// with C in packets per second. Neither law knows that hosts send in bursts, which
+// with C in packets per second. The law for TCPECN takes the flows for independent of
+// each other. A threshold marks whoever sends while the queue is above it, so that
+// flows which start together, or have like round-trip times, also back off together;
+// flows = 1 is on the safe side of that. Neither law knows that hosts send in bursts, which
 // at 10 Gb/s are of 30 to 40 packets (DCTCP 3.4): K is at least burst packets.
 func Design(sender Sender, rate uint64, rtt time.Duration, flows int, meanPacket uint32, burst int) (Config, error) {
 	l := check.For("threshold")

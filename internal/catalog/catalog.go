@@ -53,8 +53,10 @@ func All() []Entry {
 		{
 			Name: "threshold", Package: "threshold", Title: "Marking threshold", DecidesAt: "Enqueue; Dequeue if in sojourn time",
 			Source: "Alizadeh et al. 2010 (DCTCP); RFC 8257",
-			New: func(rate uint64, rtt time.Duration, flows int, _ rand.Source) (aqm.AQM, error) {
-				return built(threshold.New)(threshold.Design(threshold.TCPECN, rate, rtt, flows, MeanPacket, 0))
+			// All that is above a threshold is marked, so that the flows back off together,
+			// and the gain of many flows over one, sqrt(flows), is not to be had.
+			New: func(rate uint64, rtt time.Duration, _ int, _ rand.Source) (aqm.AQM, error) {
+				return built(threshold.New)(threshold.Design(threshold.TCPECN, rate, rtt, 1, MeanPacket, 0))
 			},
 			Default: func(rand.Source) (aqm.AQM, error) { return built(threshold.New)(threshold.DefaultConfig(), nil) },
 			Paper:   func(rand.Source) (aqm.AQM, error) { return built(threshold.New)(threshold.DefaultConfig(), nil) },

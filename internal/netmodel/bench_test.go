@@ -26,7 +26,7 @@ func BenchmarkDumbbell(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			a, err := like2(c.queue, c.mbps, 7)
 			require.NoError(b, err)
-			s, err := dumbbell(c.mbps, c.flows, 2*int(c.mbps*1_000_000/10/8/1500), a, tcp.NS2Config())
+			s, err := dumbbell(c.mbps, c.flows, 2*bdp(c.mbps), a, tcp.NS2Config())
 			require.NoError(b, err)
 			s.net.Run(5e9)
 			before := s.d.Bottleneck.Stats().SentPackets

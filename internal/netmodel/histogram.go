@@ -13,7 +13,7 @@ const subBits = 5
 // Histogram counts durations in buckets that are narrow where they are short. Its
 // size is fixed, and its quantiles are right to 1.6 %.
 type Histogram struct {
-	counts [(64 - subBits + 1) << subBits]uint64
+	counts [64 << subBits]uint64 // more than bucket returns, so that a mask keeps in range
 	n      uint64
 	sum    float64
 	max    time.Duration

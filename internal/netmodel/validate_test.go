@@ -17,9 +17,12 @@ import (
 	"github.com/aqmkit/aqmkit/rem"
 )
 
+// bdp returns the packets that fill a link of mbps Mb/s for 100 ms.
+func bdp(mbps uint64) int { return int(mbps * 1_000_000 / 10 / 8 / 1500) }
+
 // like2 returns ns-2's queue of that name for a link of mbps Mb/s.
 func like2(name string, mbps uint64, seed uint64) (aqm.AQM, error) {
-	bdp := float64(mbps * 1_000_000 / 10 / 8 / 1500)
+	bdp := float64(bdp(mbps))
 	src := rand.NewPCG(seed, 1)
 	switch name {
 	case "DropTail":
@@ -75,32 +78,48 @@ var ns2 = []struct {
 	{"REM", 100, result{.964, 25.9}, .1},
 }
 
-// TestLikeNS2 compares the dumbbell with what ns-2 returns.
+// TestLikeNS2 compares the dumbbell with what ns-2 returns: utilisation within 3
+// points, and the mean queue within 10 % or three standard deviations. At 100 Mb/s it
+// runs for 60 s, which is enough there; AQMKIT_SECONDS=200 has it run for as long as
+// ns-2 did.
 func TestLikeNS2(t *testing.T) {
-	seconds := 60
 	for _, c := range ns2 {
 		t.Run(c.queue+"/"+strconv.FormatUint(c.mbps, 10), func(t *testing.T) {
+			seconds := 200
+			if c.mbps > 10 {
+				seconds = 60
+			}
 			if s, err := strconv.Atoi(os.Getenv("AQMKIT_SECONDS")); err == nil {
 				seconds = s
 			}
 			a, err := like2(c.queue, c.mbps, 7)
 			require.NoError(t, err)
-			s, err := dumbbell(c.mbps, 50, 2*int(c.mbps*1_000_000/10/8/1500), a, tcp.NS2Config())
+			s, err := dumbbell(c.mbps, 50, 2*bdp(c.mbps), a, tcp.NS2Config())
 			require.NoError(t, err)
 			s.net.Run(aqm.Time(seconds) * 1e9 / 4)
 			s.d.Bottleneck.Measure()
 			s.net.Run(aqm.Time(seconds) * 1e9)
 			st := s.d.Bottleneck.Stats()
-			tot := st.Total()
-			var to, ecn, rec uint64
-			for _, c := range s.conns {
-				to += c.Client.Stats.Timeouts
-				ecn += c.Client.Stats.ECNReductions
-				rec += c.Client.Stats.Recoveries
-			}
-			t.Logf("%s %d Mb/s: utilisation %.3f, ns-2 %.3f; queue %.1f, ns-2 %.1f (%+.1f %%); marks %d drops %d+%d+%d timeouts %d ecn %d rec %d", c.queue, c.mbps, st.Utilisation(), c.utilisation, st.MeanPackets(), c.result.queue, 100*(st.MeanPackets()/c.result.queue-1), tot.Marked, tot.Early, tot.Forced, tot.Overflow, to, ecn, rec)
+			t.Logf("utilisation %.3f, ns-2 %.3f; mean queue %.1f, ns-2 %.1f (%+.1f %%)",
+				st.Utilisation(), c.utilisation, st.MeanPackets(), c.result.queue, 100*(st.MeanPackets()/c.result.queue-1))
 			assert.InDelta(t, c.utilisation, st.Utilisation(), .03, "utilisation")
 			assert.InDelta(t, c.result.queue, st.MeanPackets(), max(.1*c.result.queue, 3*c.sd), "mean queue")
 		})
 	}
+}
+
+// TestStandardTCPDiffers sees that LikeNS2 is what makes the figures agree where
+// windows are of two segments and marks many: with TCP as the RFCs have it, REM keeps
+// the queue near its target of 20.
+func TestStandardTCPDiffers(t *testing.T) {
+	a, err := like2("REM", 10, 7)
+	require.NoError(t, err)
+	s, err := dumbbell(10, 50, 2*bdp(10), a, tcp.DefaultConfig())
+	require.NoError(t, err)
+	s.net.Run(50e9)
+	s.d.Bottleneck.Measure()
+	s.net.Run(200e9)
+	st := s.d.Bottleneck.Stats()
+	t.Logf("mean queue %.1f", st.MeanPackets())
+	assert.Less(t, st.MeanPackets(), 45., "ns-2: 56")
 }

@@ -16,7 +16,7 @@ var reds = []oracle.RED{
 	{MinTh: 5, MaxTh: 15, MaxP: 0.1, Weight: 0.02, Gentle: true, Wait: true, MeanPacket: 500, Rate: 1_500_000},
 	{Bytes: true, MinTh: 4000, MaxTh: 12_000, MaxP: 0.1, Weight: 1, MeanPacket: 1000, ScaleBySize: true, Rate: 10_000_000},
 	{MinTh: 3, MaxTh: 9, MaxP: 0.1, Weight: 0.05, Gentle: true, MeanPacket: 500, Rate: 1_500_000, Adaptive: true, Interval: 50 * time.Millisecond, Bottom: 0.01, Top: 0.5},
-	{MinTh: 5, MaxTh: 15, MaxP: 1.0 / (1 << 18), Weight: 1, MeanPacket: 1000, Rate: 10_000_000},
+	{MinTh: 5, MaxTh: 15, MaxP: 1.0 / (1 << 17), Weight: 1, MeanPacket: 1000, Rate: 10_000_000},
 	{MinTh: 2, MaxTh: 4, MaxP: 0.5, Weight: 1, MeanPacket: 1000, Rate: 10_000_000},
 }
 

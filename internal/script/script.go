@@ -70,9 +70,9 @@ func (s Script) String() string {
 }
 
 // waits maps a nibble to a pause: dense where a queue lives, with the idle hours
-// and backward steps that break algorithms at the end.
+// and backward steps that break algorithms at the end, and one that is 0 in 32 bits.
 var waits = [16]time.Duration{
-	0, 0, 1, 500 * time.Nanosecond,
+	0, 1 << 32, 1, 500 * time.Nanosecond,
 	10 * time.Microsecond, 100 * time.Microsecond, 300 * time.Microsecond, time.Millisecond,
 	1200 * time.Microsecond, 5 * time.Millisecond, 16 * time.Millisecond, 110 * time.Millisecond,
 	700 * time.Millisecond, 40 * time.Second, 3 * time.Hour, -2 * time.Millisecond,
@@ -172,11 +172,16 @@ func Disturb(r *rand.Rand, s Script, every int) {
 			continue
 		}
 		op := &s[i]
-		switch r.IntN(4) {
+		switch r.IntN(5) {
 		case 0:
 			op.Wait = waits[r.IntN(len(waits))]
 		case 1:
 			op.change(byte(r.IntN(256)))
+		case 2: // a queue that is full of packets, and then silent
+			op.Kind = Flush
+			if i+1 < len(s) {
+				s[i+1].Wait = waits[len(waits)/2+r.IntN(len(waits)/2-1)]
+			}
 		default:
 			if op.Kind == Arrive {
 				op.Size, op.Class = sizes[r.IntN(len(sizes))], classes[r.IntN(len(classes))]

@@ -41,8 +41,8 @@ func (e *End) newACK(now aqm.Time, ack int64, ece bool) {
 		e.forget(ack)
 	}
 	e.una = ack
-	// RFC 6298 section 5.2, 5.3; RFC 6582 section 3.2: with NewReno's recovery the
-	// first partial ACK alone restarts the timer ("impatient" does not).
+	// RFC 6298 section 5.2, 5.3. In a recovery every partial ACK restarts the timer:
+	// RFC 6582 section 4, Slow-but-Steady.
 	if e.una == e.nxt {
 		e.rtoAt = sim.Never
 	} else {

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"errors"
+	"time"
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/netmodel"
@@ -143,15 +144,12 @@ func (e *End) connected(now aqm.Time) {
 	if e.timedSeq != 0 {
 		e.sample(now - e.timedAt)
 		e.timedSeq = 0
-	} else if e.rto < e.p.initialRTO {
-		e.rto = e.p.initialRTO
+	} else {
+		e.rto = max(e.rto, aqm.Time(3*time.Second)) // RFC 6298 section 5.7: the SYN's timer had expired
 	}
 	e.cwnd = e.initialWindow()
 	if e.synTries > 1 && !e.p.LikeNS2 {
 		e.cwnd = e.p.fmss // RFC 5681 section 3.1: 1 segment after a lost SYN
 	}
 	e.lastSend = now
-	if e.p.ECTAll {
-		e.dctcp.windowEnd = e.nxt
-	}
 }

@@ -413,6 +413,10 @@ func TestCUBIC(t *testing.T) {
 	e.cwnd = max(e.cubic.reduce(&e), 2*mss)
 	assert.InDelta(t, 700*mss, e.cwnd, 1e-6)
 	k := math.Cbrt(1000 * .3 / .4) // equation 2
+	e.cubic.grow(&e, 1, 0)         // begins an epoch
+	for _, d := range []float64{-k, -2, 0, 3, 10} {
+		assert.InDelta(t, .4*d*d*d+1000, e.cubic.at(k+d), 1e-9, "equation 1")
+	}
 	now := aqm.Time(1)
 	for ; float64(now) < (k+3)*1e9; now += 1e6 { // an ACK each ms, a thousand segments a second
 		e.cubic.grow(&e, now, mss)
