@@ -158,7 +158,7 @@ func TestConservationFindsFaultyQueues(t *testing.T) {
 			fault: faultyQueue{stats: func(s aqm.Stats) aqm.Stats { s.Marked = aqm.Count{}; return s }},
 		},
 		{
-			name: "forgets a verdict", says: "the AQM answered Mark/Early at Enqueue 1 times, and the queue carried it out 0 times",
+			name: "forgets a verdict", says: "the AQM answered Mark/Early at Enqueue once, and the queue carried it out 0 times",
 			fault: faultyQueue{stats: func(s aqm.Stats) aqm.Stats { s.AtEnqueue[aqm.Mark][aqm.Early] = 0; return s }},
 		},
 	} {

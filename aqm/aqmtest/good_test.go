@@ -102,7 +102,10 @@ var goodAQMs = map[string]MakeAQM{
 
 func TestGoodAQMsPass(t *testing.T) {
 	for name, mk := range goodAQMs {
-		t.Run(name, func(t *testing.T) { assert.NoError(t, Check(mk)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.NoError(t, Check(mk))
+		})
 	}
 }
 

@@ -39,18 +39,20 @@ type entry struct {
 type outcome struct {
 	broken *Violation
 	reason string
+	moot   bool // the law does apply, but cannot be judged while another is broken
 }
 
 // table lists the laws in the order in which they are checked. bounded-work comes
-// first, since an AQM that breaks it is spared the hostile instants later.
+// first, since an AQM that breaks it is spared the hostile instants later, and
+// determinism before the laws that compare runs.
 func table() []entry {
 	return []entry{
 		{boundedWork, (*session).boundedWork},
 		{noAllocation, (*session).noAllocation},
-		{noClock, (*session).noClock},
 		{noGoroutine, (*session).noGoroutine},
-		{noSharedState, (*session).noSharedState},
 		{determinism, (*session).determinism},
+		{noClock, (*session).noClock},
+		{noSharedState, (*session).noSharedState},
 		{overflow, (*session).overflow},
 		{notECT, (*session).notECT},
 		{ceStays, (*session).ceStays},

@@ -2,8 +2,10 @@ package aqmtest
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/aqmkit/aqmkit/aqm"
@@ -14,12 +16,14 @@ type Option func(*config)
 
 type config struct {
 	seed     uint64
+	seeds    int // how many, seed and those after it
 	packets  int
 	limit    int
 	periods  []time.Duration
 	only     []string
 	skip     map[string]string // by law, the reason
-	patience time.Duration
+	patience time.Duration // with a call that does not return
+	pause    time.Duration // of no-clock, where it is real
 	queue    func(limit limits, a *recorder, onDrop dropFunc) (queue, error)
 	errs     []error
 }
@@ -27,12 +31,17 @@ type config struct {
 func newConfig(opts []Option) (config, error) {
 	c := config{
 		seed:     1,
+		seeds:    1,
 		packets:  8192,
 		limit:    1000,
 		periods:  []time.Duration{time.Microsecond, 100 * time.Microsecond, 1200 * time.Microsecond},
 		skip:     map[string]string{},
 		patience: 5 * time.Second,
+		pause:    realPause,
 		queue:    newFIFO,
+	}
+	if long != nil && *long {
+		Long()(&c)
 	}
 	for _, o := range opts {
 		o(&c)
@@ -64,6 +73,24 @@ func (c *config) chosen(name string) (bool, string) {
 // Seed chooses the traffic and the random source; 1 unless set. Equal seeds repeat
 // a check.
 func Seed(seed uint64) Option { return func(c *config) { c.seed = seed } }
+
+// longSeeds is how many seeds there are in a long run.
+const longSeeds = 32
+
+// Long checks with 32 seeds, Seed and those after it, as the flag -aqmtest.long of a
+// test does. TestAQM has the laws with each seed but the first in a subtest seed=N;
+// Check ends with the first seed that breaks a law.
+func Long() Option { return func(c *config) { c.seeds = longSeeds } }
+
+// long is the flag's value. Only a test has the flag: the flags of any other program
+// are its own.
+var long *bool
+
+func init() {
+	if testing.Testing() {
+		long = flag.Bool("aqmtest.long", false, "check AQMs with 32 seeds instead of one")
+	}
+}
 
 // Packets sets how many arrivals and departures make a stream of traffic; 8192
 // unless set, at least 100. More of them find what is rare.

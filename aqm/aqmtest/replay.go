@@ -3,6 +3,7 @@ package aqmtest
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // varying is why laws about two runs cannot be judged.
-const varying = "two equal runs differ, so that no others can be compared; see determinism"
+const varying = "two equal runs differ; see determinism"
 
 // varies reports whether two equal runs differ.
 func (s *session) varies() bool {
@@ -24,17 +25,54 @@ func (s *session) varies() bool {
 	return s.memo.varies
 }
 
+// onlyOne is why laws about two instances cannot be judged.
+const onlyOne = "MakeAQM returned the same pointer twice; see no-shared-state"
+
+// single reports whether two instances are one.
+func (s *session) single() bool {
+	if !s.memo.paired {
+		s.memo.paired = true
+		catch(func() {
+			a, b := s.make(seeded(s.seed, 0)), s.make(seeded(s.seed, 0))
+			for range maxWrapped {
+				s.memo.single = s.memo.single || samePointer(reflect.ValueOf(a), reflect.ValueOf(b))
+				if a, b = unwrap(a), unwrap(b); a == nil || b == nil {
+					break
+				}
+			}
+		})
+	}
+	return s.memo.single
+}
+
+// samePointer reports whether a and b point to one variable. Pointers to variables
+// without a size may be equal in any case.
+func samePointer(a, b reflect.Value) bool {
+	return a.Kind() == reflect.Pointer && a.Type() == b.Type() && a.Type().Elem().Size() > 0 && a.Pointer() == b.Pointer()
+}
+
+// incomparable returns why runs of two instances cannot be compared, or nothing.
+func (s *session) incomparable() string {
+	switch {
+	case s.single():
+		return onlyOne
+	case s.varies():
+		return varying
+	}
+	return ""
+}
+
 // same is the law that a turn of the calls changes no verdict.
-func (s *session) same(law Law, streams []*stream, as string, turn func([]Call)) outcome {
-	if law != determinism && s.varies() {
-		return outcome{reason: varying}
+func (s *session) same(law Law, streams []*stream, as func([]Call) string, turn func([]Call)) outcome {
+	if reason := s.incomparable(); reason != "" && law != determinism {
+		return outcome{reason: reason, moot: true}
 	}
 	return s.over(law, streams, func(st *stream, calls []Call) *breach {
 		want, _ := s.answers(st.src, calls)
 		turned := slices.Clone(calls[:len(want)])
 		turn(turned)
 		got, c := s.answers(st.src, turned)
-		return differ(want, got, c, as)
+		return differ(want, got, c, as(turned))
 	})
 }
 
@@ -52,14 +90,22 @@ func differ(want, got []aqm.Verdict, c *caught, as string) *breach {
 	return nil
 }
 
+// always is for the laws whose turn is the same for all calls.
+func always(as string) func([]Call) string { return func([]Call) string { return as } }
+
 func (s *session) determinism() outcome {
+	if reported, _ := s.chosen(noSharedState.Name); reported && s.single() {
+		return outcome{reason: onlyOne, moot: true}
+	}
 	streams := slices.Concat(s.ordinaryStreams(), s.sourceStreams(), s.hostileStreams())
-	return s.same(determinism, streams, "from another instance with an equal source", func([]Call) {})
+	o := s.same(determinism, streams, always("from another instance with an equal source"), func([]Call) {})
+	s.memo.varies = s.varies() || o.broken != nil
+	return o
 }
 
 func (s *session) ectAlike() outcome {
 	for _, e := range []aqm.ECN{aqm.ECT0, aqm.ECT1} {
-		o := s.same(ectAlike, s.ordinaryStreams(), fmt.Sprintf("where every ECT packet is %v", e), func(calls []Call) {
+		o := s.same(ectAlike, s.ordinaryStreams(), always(fmt.Sprintf("where every ECT packet is %v", e)), func(calls []Call) {
 			for i := range calls {
 				if p := &calls[i].Packet; p.ECN == aqm.ECT0 || p.ECN == aqm.ECT1 {
 					p.ECN = e
@@ -74,7 +120,7 @@ func (s *session) ectAlike() outcome {
 }
 
 func (s *session) zeroClass() outcome {
-	return s.same(zeroClass, s.ordinaryStreams(), "where the class Other is not set", func(calls []Call) {
+	return s.same(zeroClass, s.ordinaryStreams(), always("where the class Other is not set"), func(calls []Call) {
 		for i := range calls {
 			calls[i].Packet.Class &^= aqm.Other
 		}
@@ -82,7 +128,7 @@ func (s *session) zeroClass() outcome {
 }
 
 func (s *session) unsetFields() outcome {
-	o := s.same(unsetFields, s.ordinaryStreams(), "where EnqueuedAt is something else in Enqueue", func(calls []Call) {
+	o := s.same(unsetFields, s.ordinaryStreams(), always("where EnqueuedAt is something else in Enqueue"), func(calls []Call) {
 		for i := range calls {
 			if c := &calls[i]; !c.AtDequeue {
 				c.Packet.EnqueuedAt = [...]aqm.Time{math.MinInt64, -1, 0, c.Now.Add(-time.Hour), math.MaxInt64}[uint64(c.Now)%5]
@@ -92,7 +138,7 @@ func (s *session) unsetFields() outcome {
 	if o.broken != nil {
 		return o
 	}
-	return s.same(unsetFields, s.ordinaryStreams(), "where Full, which is for Enqueue only, is set in Dequeue", func(calls []Call) {
+	return s.same(unsetFields, s.ordinaryStreams(), always("where Full, which is for Enqueue only, is set in Dequeue"), func(calls []Call) {
 		for i := range calls {
 			calls[i].Occupancy.Full = calls[i].Occupancy.Full || calls[i].AtDequeue
 		}
@@ -102,9 +148,15 @@ func (s *session) unsetFields() outcome {
 func (s *session) timeOrigin() outcome {
 	const margin = aqm.Time(time.Hour) // at the ends, where differences saturate
 	for _, origin := range []aqm.Time{-1, 1e18 + 7, -1e18 - 7, math.MinInt64 + margin, math.MaxInt64 - margin} {
-		o := s.same(timeOrigin, s.ordinaryStreams(), fmt.Sprintf("where time is about %d", origin), func(calls []Call) {
-			shift := time.Duration(origin)
-			if len(calls) > 0 && origin > 0 {
+		begins := func(calls []Call) string {
+			return fmt.Sprintf("with every instant shifted so that the run begins at %d", calls[0].Now)
+		}
+		o := s.same(timeOrigin, s.ordinaryStreams(), begins, func(calls []Call) {
+			if len(calls) == 0 {
+				return
+			}
+			shift := origin.Sub(calls[0].Now)
+			if origin > 0 {
 				shift = origin.Sub(calls[len(calls)-1].Now) // it ends there
 			}
 			for i := range calls {
@@ -121,7 +173,7 @@ func (s *session) timeOrigin() outcome {
 }
 
 func (s *session) timeBackwards() outcome {
-	return s.same(timeBackwards, s.backwardStreams(), "where time stands still instead of stepping back", func(calls []Call) {
+	return s.same(timeBackwards, s.backwardStreams(), always("where time stands still instead of stepping back"), func(calls []Call) {
 		largest := aqm.Time(math.MinInt64)
 		for i := range calls {
 			largest = max(largest, calls[i].Now)
@@ -153,8 +205,8 @@ func (s *session) ceStays() outcome {
 		}
 		return nil
 	}
-	if s.varies() {
-		return outcome{reason: varying}
+	if reason := s.incomparable(); reason != "" {
+		return outcome{reason: reason, moot: true}
 	}
 	for _, st := range s.ordinaryStreams() {
 		left := map[bool]int{true: signals, false: passes}
@@ -177,6 +229,12 @@ func (s *session) ceStays() outcome {
 // noSharedState asks an instance in alternation with another, while a third is made
 // now and then, and compares with what it answers alone.
 func (s *session) noSharedState() outcome {
+	if s.single() {
+		return outcome{broken: &Violation{Law: noSharedState, Seed: s.seed, Detail: "MakeAQM returned the same pointer twice; it is to return a fresh instance each time"}}
+	}
+	if s.varies() {
+		return outcome{reason: varying, moot: true}
+	}
 	streams := s.ordinaryStreams()
 	foils := streams[len(streams)-1].calls
 	return s.over(noSharedState, streams, func(st *stream, calls []Call) *breach {
@@ -197,30 +255,4 @@ func (s *session) noSharedState() outcome {
 		})
 		return differ(want, got, c, "while another instance is in use")
 	})
-}
-
-// noClock asks with pauses between some of the calls.
-func (s *session) noClock() outcome {
-	streams := s.ordinaryStreams()
-	for i, st := range streams {
-		if i%2 == 1 { // half of them are enough to wait for
-			continue
-		}
-		pauses := []time.Duration{time.Millisecond, 2 * time.Millisecond}
-		if i == len(streams)-1 {
-			pauses = append(pauses, 4*time.Millisecond, 8*time.Millisecond)
-		}
-		got := make([]aqm.Verdict, 0, len(st.calls))
-		c := s.each(st.src, st.calls, func(i int, _ aqm.AQM, v aqm.Verdict) bool {
-			if every := len(st.calls)/len(pauses) + 1; i%every == every/2 {
-				time.Sleep(pauses[i/every])
-			}
-			got = append(got, v)
-			return true
-		})
-		if b := differ(st.verdicts, got, c, "after a pause in which only real time passed"); b != nil {
-			return outcome{broken: s.violation(noClock, st.src, st.calls[:b.at+1], b)}
-		}
-	}
-	return outcome{}
 }

@@ -17,8 +17,11 @@ import (
 // them, and shared by the laws after that.
 type session struct {
 	config
-	mk    MakeAQM
-	ended string // why no further law can be checked
+	mk     MakeAQM
+	bubble bubble // where real time need not pass; nil in Check
+	ended  string // why no further law can be checked
+
+	goroutines int // in the program before there was an instance
 
 	// What the watchdog sees of the goroutine that asks.
 	asked   atomic.Uint64 // calls so far
@@ -58,7 +61,7 @@ func newSession(mk MakeAQM, opts []Option) (*session, error) {
 	if mk == nil {
 		return nil, errors.New("aqmtest: MakeAQM = nil, must be a function")
 	}
-	s := &session{config: c, mk: mk, suspects: map[Law]*suspect{}, reported: map[Law]bool{}}
+	s := &session{config: c, mk: mk, goroutines: runtime.NumGoroutine(), suspects: map[Law]*suspect{}, reported: map[Law]bool{}}
 	// Here and not on the goroutine that asks, mk may call t.Fatal.
 	if caught := catch(func() { s.make(seeded(s.seed, 0)) }); caught != nil {
 		return nil, fmt.Errorf("aqmtest: MakeAQM fails: %v\n\t%s", caught.value, strings.Join(caught.stack, "\n\t"))
@@ -68,21 +71,19 @@ func newSession(mk MakeAQM, opts []Option) (*session, error) {
 
 // check checks one law, in a goroutine of its own, and returns the violation it
 // found, which may be of another law: a call that does not return breaks
-// bounded-work, whatever is being checked. If there is none, reason is why the law
-// does not apply, or empty.
-func (s *session) check(e entry) (v *Violation, reason string) {
+// bounded-work, whatever is being checked.
+func (s *session) check(e entry) outcome {
 	o := s.watch(func() outcome {
 		if slow := s.pace(); slow != nil {
 			return outcome{broken: slow, reason: "a call takes too long"}
 		}
 		return e.check(s)
 	})
-	if o.broken == nil {
-		return nil, o.reason
+	if o.broken != nil {
+		s.ended = o.reason
+		s.reported[o.broken.Law] = true
 	}
-	s.ended = o.reason
-	s.reported[o.broken.Law] = true
-	return o.broken, ""
+	return o
 }
 
 // leftovers returns what was found on the way and is not reported by its own law,
@@ -95,8 +96,8 @@ func (s *session) leftovers() (violations []*Violation) {
 		if _, skipped := s.skip[law.Name]; s.suspects[law] == nil || s.reported[law] || skipped {
 			continue
 		}
-		if v, _ := s.check(entry{law, func(s *session) outcome { return s.suspected(law) }}); v != nil {
-			violations = append(violations, v)
+		if o := s.check(entry{law, func(s *session) outcome { return s.suspected(law) }}); o.broken != nil {
+			violations = append(violations, o.broken)
 		}
 	}
 	return violations
@@ -304,7 +305,8 @@ func stackOfAsker() (stack []string) {
 	buf := make([]byte, 1<<20)
 	all := string(buf[:runtime.Stack(buf, true)])
 	for goroutine := range strings.SplitSeq(all, "\n\n") {
-		if !strings.Contains(goroutine, kit+"(*session).watch.func1") {
+		asks := strings.Contains(goroutine, kit+"(*session).watch.func1") || strings.Contains(goroutine, kit+"(*session).inBubble.func1")
+		if !asks || strings.Contains(goroutine, "synctest.Run(") || strings.Contains(goroutine, "testing.tRunner(") { // these wait for one that does
 			continue
 		}
 		lines := strings.Split(goroutine, "\n")

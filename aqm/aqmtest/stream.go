@@ -23,9 +23,10 @@ type stream struct {
 type memo struct {
 	ordinary, sources, backward, hostile []*stream
 
-	paced, gapDone, compared bool
-	gap                      *Violation
-	varies                   bool // from one run to the next
+	paced, gapDone, compared, paired bool
+	gap                              *Violation
+	varies                           bool // from one run to the next
+	single                           bool // all instances are one
 }
 
 // The streams' numbers, which seed their traffic and their source.

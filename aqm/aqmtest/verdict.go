@@ -74,17 +74,24 @@ type prober interface{ Probability() float64 }
 // probers returns a and what it is wrapped around, as far as they have a
 // probability.
 func probers(a aqm.AQM) (all []prober) {
-	for range 16 {
+	for n := 0; a != nil && n < maxWrapped; n++ {
 		if p, ok := a.(prober); ok {
 			all = append(all, p)
 		}
-		w, ok := a.(interface{ Unwrap() aqm.AQM })
-		if !ok || w.Unwrap() == nil {
-			break
-		}
-		a = w.Unwrap()
+		a = unwrap(a)
 	}
 	return all
+}
+
+// maxWrapped bounds how many decorators are looked into.
+const maxWrapped = 16
+
+// unwrap returns what a is wrapped around, or nil.
+func unwrap(a aqm.AQM) aqm.AQM {
+	if w, ok := a.(interface{ Unwrap() aqm.AQM }); ok {
+		return w.Unwrap()
+	}
+	return nil
 }
 
 func (s *session) probability() outcome {

@@ -81,8 +81,11 @@ type Violation struct {
 const shown = 24
 
 // Error returns the law's name and sentence, what happened, and the calls that lead
-// there as Go code, two dozen at most.
-func (v *Violation) Error() string {
+// there as Go code, two dozen at most. Program returns all of them.
+func (v *Violation) Error() string { return v.text(shown) }
+
+// text returns the error message with so many lines of the program, the last.
+func (v *Violation) text(shown int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "aqmtest: law %s is broken: %q\n\t%s\n", v.Law.Name, v.Law.Sentence, v.Detail)
 	for _, s := range v.Stack {
@@ -95,7 +98,7 @@ func (v *Violation) Error() string {
 	}
 	fmt.Fprintf(&b, "\n\t%s", lines[0])
 	if hidden := len(lines) - 1 - shown; hidden > 0 {
-		fmt.Fprintf(&b, "\n\t// %d more are in Violation.Program", hidden)
+		fmt.Fprintf(&b, "\n\t// %d more come first: go test -v prints them where TestAQM is used, and Violation.Program returns them", hidden)
 		lines = lines[hidden:]
 	}
 	for _, line := range lines[1:] {

@@ -1,0 +1,155 @@
+package aqmtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aqmkit/aqmkit/aqm"
+)
+
+// clocks are faults that take so much real time to show.
+var clocks = []struct {
+	name string
+	mk   func(scale time.Duration) MakeAQM
+}{
+	{"a pause after a signal", func(scale time.Duration) MakeAQM {
+		return func(src rand.Source) aqm.AQM {
+			var last time.Time
+			return planted{red: newRED(src), enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+				v := r.Enqueue(now, p, q)
+				if v.Reason == aqm.Early {
+					if time.Since(last) < scale {
+						return aqm.Verdict{}
+					}
+					last = time.Now()
+				}
+				return v
+			}}
+		}
+	}},
+	{"an average that idle time resets", func(scale time.Duration) MakeAQM {
+		return func(src rand.Source) aqm.AQM {
+			last := time.Now()
+			return planted{red: newRED(src), enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+				if time.Since(last) > scale {
+					r.avg = 0
+				}
+				last = time.Now()
+				return r.Enqueue(now, p, q)
+			}}
+		}
+	}},
+	{"no signal when young", func(scale time.Duration) MakeAQM {
+		return func(src rand.Source) aqm.AQM {
+			made := time.Now()
+			return planted{red: newRED(src), enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+				if v := r.Enqueue(now, p, q); v.Reason == aqm.Overflow || time.Since(made) > scale {
+					return v
+				}
+				return aqm.Verdict{}
+			}}
+		}
+	}},
+	{"another mood in every other period", func(scale time.Duration) MakeAQM {
+		return func(src rand.Source) aqm.AQM {
+			return planted{red: newRED(src), enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+				if time.Now().UnixNano()/int64(scale)%2 == 1 {
+					r.avg = 0
+				}
+				return r.Enqueue(now, p, q)
+			}}
+		}
+	}},
+	{"a timer", func(scale time.Duration) MakeAQM {
+		return func(src rand.Source) aqm.AQM {
+			timer := time.NewTimer(scale)
+			return planted{red: newRED(src), enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+				select {
+				case <-timer.C:
+					r.avg = 0
+				default:
+				}
+				return r.Enqueue(now, p, q)
+			}}
+		}
+	}},
+}
+
+// TestClocks finds clocks of all scales in a bubble, and some of them outside, where
+// an AQM with a fast one may also differ from one run to the next.
+func TestClocks(t *testing.T) {
+	const calls = 40 // that a failure shows at most
+	for _, c := range clocks {
+		for _, scale := range []time.Duration{100 * time.Microsecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 30 * time.Second, time.Hour} {
+			t.Run(fmt.Sprintf("%s/%v", c.name, scale), func(t *testing.T) {
+				s, err := newSession(c.mk(scale), []Option{Packets(1000)})
+				require.NoError(t, err)
+				s.bubble = bubbleOf(t)
+				o := s.check(entry{noClock, (*session).noClock})
+				require.NotNil(t, o.broken, o.reason)
+				assert.Equal(t, noClock, o.broken.Law)
+				assert.Contains(t, o.broken.Detail, "pass before this call, though not by its now")
+				assert.LessOrEqual(t, len(o.broken.Calls), calls, "shrunk")
+			})
+		}
+		for _, scale := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond} {
+			t.Run(fmt.Sprintf("%s/%v in real time", c.name, scale), func(t *testing.T) {
+				t.Parallel()
+				err := Check(c.mk(scale), Packets(1000), Only("determinism", "no-clock"))
+				require.Len(t, broken(err), 1)
+				assert.Contains(t, []string{"determinism", "no-clock"}, broken(err)[0])
+			})
+		}
+	}
+}
+
+// TestBubble keeps out of the bubble what would not leave it, and does not blame a
+// clock for what is random.
+func TestBubble(t *testing.T) {
+	reason := func(name string) string {
+		for _, f := range faults {
+			if f.name == name {
+				s, err := newSession(f.mk, []Option{Packets(1000), brief})
+				require.NoError(t, err)
+				s.bubble = bubbleOf(t)
+				o := s.check(entry{noClock, (*session).noClock})
+				assert.Nil(t, o.broken)
+				return o.reason
+			}
+		}
+		return "there is no such fault"
+	}
+	assert.Empty(t, reason("has a goroutine"))
+	assert.Equal(t, varying, reason("draws from the global generator"))
+	assert.Equal(t, onlyOne, reason("is one instance for all"))
+	assert.Empty(t, reason("shares its average"), "equal turns, equal answers")
+
+	s, err := newSession(goodAQMs["red"], []Option{Packets(1000)})
+	require.NoError(t, err)
+	s.bubble = func(f func()) { f(); panic("deadlock") }
+	assert.Contains(t, s.check(entry{noClock, (*session).noClock}).reason, "panic: deadlock")
+}
+
+// TestCuts pauses once after a signal in every stream that has some, and before one
+// where it has two.
+func TestCuts(t *testing.T) {
+	signal := aqm.Verdict{Action: aqm.Mark, Reason: aqm.Early}
+	st := func(n int, signals ...int) *stream {
+		s := &stream{asking: asking{calls: make([]Call, n)}, verdicts: make([]aqm.Verdict, n)}
+		for _, i := range signals {
+			s.verdicts[i] = signal
+		}
+		return s
+	}
+	assert.Equal(t, []int{50}, cuts(st(100), 1))
+	assert.Equal(t, []int{70}, cuts(st(100, 40), 1))
+	assert.Equal(t, []int{60}, cuts(st(100, 40, 60), 1))
+	assert.Equal(t, []int{60}, cuts(st(100, 40, 60, 80), 1))
+	assert.Equal(t, []int{30, 40, 50, 55}, cuts(st(60, 10, 20, 30, 40, 50), 4))
+	assert.Equal(t, []int{0, 0}, cuts(st(0), 2))
+}
