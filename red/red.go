@@ -186,7 +186,7 @@ func (r *RED) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	if r.bytes {
 		n = max(q.Bytes, 0)
 	}
-	avg := float64(r.keep*r.avg) + float64(r.weight*float64(n)) // RED Fig. 2
+	avg := math.FMA(r.keep, r.avg, float64(r.weight*float64(n))) // RED Fig. 2; rounded once, the same everywhere
 	r.avg = avg
 	if avg < r.minTh {
 		r.limit = 0
@@ -232,9 +232,9 @@ func (r *RED) rare(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	case empty:
 		r.avg *= num.Power(r.keep, r.idle.advance(uint64(now)-uint64(r.clock))) // RED Fig. 2
 	case r.bytes:
-		r.avg = float64(r.keep*r.avg) + float64(r.weight*float64(max(q.Bytes, 0)))
+		r.avg = math.FMA(r.keep, r.avg, float64(r.weight*float64(max(q.Bytes, 0))))
 	default:
-		r.avg = float64(r.keep*r.avg) + float64(r.weight*float64(q.Packets))
+		r.avg = math.FMA(r.keep, r.avg, float64(r.weight*float64(q.Packets)))
 	}
 	r.clock = now
 	if q.Full {

@@ -94,7 +94,7 @@ func (o *RED) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 			queue = math.Max(float64(q.Bytes), 0)
 		}
 		// "avg <- (1-w_q) avg + w_q q"
-		o.Avg = float64((1-o.Weight)*o.Avg) + float64(o.Weight*queue)
+		o.Avg = math.FMA(1-o.Weight, o.Avg, o.Weight*queue) // the old average is not rounded before the sum
 	}
 	if q.Full {
 		o.restart()
