@@ -82,7 +82,7 @@ func TestPrograms(t *testing.T) {
 			if f.name != name {
 				continue
 			}
-			for _, v := range Violations(Check(f.mk, Packets(1000))) {
+			for _, v := range Violations(Check(f.mk, Packets(1000), brief)) {
 				_, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+v.Program()+"\n}\n", 0)
 				assert.NoError(t, err, "%v", v)
 				assert.Contains(t, v.Error(), strings.Split(v.Program(), "\n")[0])
@@ -252,7 +252,7 @@ func TestBusyProgram(t *testing.T) {
 			}
 		}()
 	}
-	assert.NoError(t, Check(goodAQMs["red"], Packets(1000)))
+	assert.NoError(t, Check(goodAQMs["red"], Packets(1000), brief))
 }
 
 var sink2 atomic.Pointer[int64]
@@ -262,7 +262,7 @@ func TestTwoAtATime(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
 	errs := make(chan error)
 	for range 2 {
-		go func() { errs <- Check(goodAQMs["red"], Packets(1000)) }()
+		go func() { errs <- Check(goodAQMs["red"], Packets(1000), brief) }()
 	}
 	assert.NoError(t, errors.Join(<-errs, <-errs))
 	assert.Equal(t, procs, runtime.GOMAXPROCS(0))
@@ -273,22 +273,20 @@ func TestTwoAtATime(t *testing.T) {
 func TestAsSubtests(t *testing.T) {
 	if name := os.Getenv("AQMTEST_SUBJECT"); name != "" {
 		mk := goodAQMs[name]
-		for _, f := range faults {
-			if f.name == name {
-				mk = f.mk
-			}
+		if mk == nil {
+			mk = planter(name)
 		}
 		TestAQM(t, mk, Packets(1000), Skip("zero-class", "it has no classes"))
 		return
 	}
-	run := func(name string) (log string, failed bool) {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAsSubtests$", "-test.v")
+	run := func(name string, flags ...string) (log string, failed bool) {
+		cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestAsSubtests$"}, flags...)...)
 		cmd.Env = append(os.Environ(), "AQMTEST_SUBJECT="+name)
 		out, err := cmd.CombinedOutput()
 		return string(out), err != nil
 	}
 
-	log, failed := run("red")
+	log, failed := run("red", "-test.v")
 	assert.False(t, failed, log)
 	for _, l := range Laws() {
 		if l != zeroClass {
@@ -299,15 +297,50 @@ func TestAsSubtests(t *testing.T) {
 	assert.Contains(t, log, "skipped: it has no classes")
 	assert.Contains(t, log, "aqmtest: seed 1; the traffic drew Drop/Early ")
 
-	log, _ = run("tail drop")
+	log, _ = run("tail drop", "-test.v")
 	assert.Contains(t, log, "--- SKIP: TestAsSubtests/probability ")
 	assert.Contains(t, log, "there is no Probability method")
 
-	log, failed = run("marks NotECT")
+	log, failed = run("marks NotECT", "-test.v")
 	assert.True(t, failed)
 	assert.Contains(t, log, "--- FAIL: TestAsSubtests/not-ect ")
 	assert.Contains(t, log, "--- SKIP: TestAsSubtests/conservation ")
 	assert.Contains(t, log, "not checked: see not-ect")
 	assert.Contains(t, log, "--- PASS: TestAsSubtests/survival ")
 	assert.Contains(t, log, "aqmtest: law not-ect is broken: \"NotECT is never marked.\"")
+
+	// Without -v two dozen calls are shown, and with it all.
+	const hidden = "come first: go test -v prints them"
+	log, failed = run("ticks by the clock's digits")
+	assert.True(t, failed)
+	assert.Contains(t, log, hidden)
+	log, failed = run("ticks by the clock's digits", "-test.v")
+	assert.True(t, failed)
+	assert.Contains(t, log, "aqmtest: law time-origin is broken")
+	assert.NotContains(t, log, hidden)
+
+	log, failed = run("red", "-aqmtest.long", "-test.v", "-test.run=^TestAsSubtests$/^(seed=32|not-ect)$/not-ect")
+	assert.False(t, failed, log)
+	assert.Contains(t, log, "--- PASS: TestAsSubtests/not-ect ")
+	assert.Contains(t, log, "--- PASS: TestAsSubtests/seed=32/not-ect ")
+}
+
+// TestLong finds in a long run what only the third seed's traffic shows.
+func TestLong(t *testing.T) {
+	third := rand.NewPCG(3, heedlessStream).Uint64()
+	mk := func(src rand.Source) aqm.AQM {
+		unlucky := src.Uint64() == third
+		return with(planted{enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			v := r.Enqueue(now, p, q)
+			if v.Action == aqm.Drop && unlucky {
+				v.Reason = aqm.None
+			}
+			return v
+		}})(src)
+	}
+	assert.NoError(t, Check(mk, Packets(1000), Only("verdict")))
+	v := Violations(Check(mk, Packets(1000), Only("verdict"), Long()))
+	require.Len(t, v, 1)
+	assert.Equal(t, consistent, v[0].Law)
+	assert.EqualValues(t, 3, v[0].Seed)
 }

@@ -17,11 +17,12 @@ const realPause = 250 * time.Millisecond
 // fakePauses are the pauses in a bubble, where they take no time. They are odd, for
 // clocks that are read modulo something.
 var fakePauses = []time.Duration{
-	1_234_567_891, 2_345_678_917, 61*time.Second + 13, 67*time.Minute + 17,
-	1_234_567_891, 2_345_678_917, 61*time.Second + 13, 67*time.Minute + 17,
+	1_234_567_891, 2_345_678_917, 98_765_432_123, 4_567_891_234_567,
+	1_234_567_891, 2_345_678_917, 98_765_432_123, 4_567_891_234_567,
 }
 
-// bubble runs f where time passes only while everyone sleeps, and then at once.
+// bubble runs f where time starts at the same instant each time, and passes only
+// while everyone sleeps, and then at once.
 type bubble func(f func())
 
 func bubbleOf(t *testing.T) bubble {
@@ -30,26 +31,19 @@ func bubbleOf(t *testing.T) bubble {
 
 // noClock asks with pauses between some of the calls.
 func (s *session) noClock() outcome {
-	if s.single() {
+	switch {
+	case s.single():
 		return outcome{reason: onlyOne, moot: true}
-	}
-	s.ordinaryStreams()
-	if s.bubble == nil || s.leaks() {
-		return s.waits()
-	}
-	o := outcome{reason: "the test did not end in its synctest bubble", moot: true}
-	if c := catch(func() { s.inBubble(func() { o = s.pauses(fakePauses, true) }) }); c != nil {
-		return outcome{reason: fmt.Sprintf("in a synctest bubble there is a %v", c), moot: true}
-	}
-	return o
-}
-
-// waits is no-clock in real time.
-func (s *session) waits() outcome {
-	if s.varies() {
+	case s.bubble != nil && !s.leaks():
+		var o outcome
+		if c := catch(func() { o = s.pauses(s.inBubble, fakePauses) }); c != nil {
+			return outcome{reason: fmt.Sprintf("in a synctest bubble there is a %v", c), moot: true}
+		}
+		return o
+	case s.varies():
 		return outcome{reason: varying, moot: true}
 	}
-	return s.pauses([]time.Duration{s.pause}, false)
+	return s.pauses(nil, []time.Duration{s.pause})
 }
 
 // leaks reports whether as many goroutines have come as instances were made: a bubble
@@ -59,8 +53,8 @@ func (s *session) leaks() bool {
 	return runtime.NumGoroutine()-s.goroutines >= 2*len(s.ordinaryStreams())
 }
 
-// inBubble runs f in the session's bubble, in a goroutine that may end itself: the
-// bubble's own may not.
+// inBubble runs f in a bubble, in a goroutine that may end itself: the bubble's own
+// may not.
 func (s *session) inBubble(f func()) {
 	s.bubble(func() {
 		done := make(chan struct{})
@@ -72,30 +66,42 @@ func (s *session) inBubble(f func()) {
 	})
 }
 
-// pauses compares runs with the pauses and without. In a bubble equal runs are equal
-// even for an AQM that reads a clock, so that it is told from one that varies for
-// another reason; and there it costs nothing to look for a short run.
-func (s *session) pauses(pauses []time.Duration, inBubble bool) outcome {
-	want := s.interleaved(pauses, func(time.Duration) {})
-	if inBubble && !alike(want, s.interleaved(pauses, func(time.Duration) {})) {
+// pauses compares runs with pauses and without, each in a bubble of its own unless
+// that is nil. In a bubble equal runs are equal even for an AQM that reads a clock, so
+// that it is told from one that varies for another reason; and there it costs nothing
+// to look for a short run.
+func (s *session) pauses(in bubble, pauses []time.Duration) outcome {
+	bubbled := in != nil
+	if !bubbled {
+		in = func(f func()) { f() }
+	}
+	run := func(sleep func(time.Duration)) (runs []run) {
+		in(func() { runs = s.interleaved(pauses, sleep) })
+		return runs
+	}
+	stay := func(time.Duration) {}
+	want, got := run(stay), run(time.Sleep)
+	if bubbled && !(alike(want, run(stay)) && alike(got, run(time.Sleep))) {
 		return outcome{reason: varying, moot: true}
 	}
-	got := s.interleaved(pauses, time.Sleep)
 	for i, st := range s.ordinaryStreams() {
 		b := differ(want[i].verdicts, got[i].verdicts, got[i].caught, "after a pause in which now stands still")
 		if b == nil {
 			continue
 		}
-		if inBubble && !alike(got, s.interleaved(pauses, time.Sleep)) {
-			return outcome{reason: varying, moot: true}
-		}
 		calls := st.calls[:min(b.at+1, len(st.calls))]
 		for _, pause := range pauses[:(len(pauses)+1)/2] { // the others are the same again
-			test := func(calls []Call) *breach { return s.pausing(st.src, calls, pause) }
+			test := func(calls []Call) (b *breach) {
+				var want, got []aqm.Verdict
+				var c *caught
+				in(func() { want, _ = s.pausing(st.src, calls, 0) })
+				in(func() { got, c = s.pausing(st.src, calls, pause) })
+				return differ(want, got, c, fmt.Sprintf("where %v of wall-clock time pass before this call", pause))
+			}
 			switch short := test(calls); {
 			case short == nil:
 				continue
-			case inBubble:
+			case bubbled:
 				return s.broken(noClock, st.src, calls, short, 2, test)
 			default:
 				const tries = 8 // each waits
@@ -108,18 +114,19 @@ func (s *session) pauses(pauses []time.Duration, inBubble bool) outcome {
 	return outcome{}
 }
 
-// pausing is the breach that a pause before the last of calls changes its verdict.
-func (s *session) pausing(src source, calls []Call, pause time.Duration) *breach {
-	want, _ := s.answers(src, calls)
-	got := make([]aqm.Verdict, 0, len(want))
-	c := s.each(src, calls, func(i int, _ aqm.AQM, v aqm.Verdict) bool {
+// pausing returns the answers to calls with a pause before the last.
+func (s *session) pausing(src source, calls []Call, pause time.Duration) (verdicts []aqm.Verdict, c *caught) {
+	if len(calls) < 2 {
+		return nil, nil
+	}
+	c = s.each(src, calls, func(i int, _ aqm.AQM, v aqm.Verdict) bool {
 		if i == len(calls)-2 {
 			time.Sleep(pause)
 		}
-		got = append(got, v)
+		verdicts = append(verdicts, v)
 		return true
 	})
-	return differ(want, got, c, fmt.Sprintf("where %v pass before this call, though not by its now", pause))
+	return verdicts, c
 }
 
 // run is what one instance answers, up to a panic.

@@ -12,9 +12,12 @@
 //	}
 //
 // [TestAQM] has a subtest for each law. [Check] is the same without a test: its error
-// names every law that is broken. Both take well under a second for an AQM that
+// names every law that is broken. Both take less than a second for an AQM that
 // answers in nanoseconds. [Only] chooses laws by name, and [Skip] leaves one out and
-// asks for the reason.
+// asks for the reason. A long run has 32 seeds instead of one; it is an option,
+// [Long], and a flag of every test that imports this package, in those packages:
+//
+//	go test ./coin -aqmtest.long
 //
 // # Laws
 //
@@ -24,10 +27,11 @@
 //     end of time; calls do not take ever longer; none draws 10 000 times. A call that
 //     does not return in 5 s ends the check.
 //   - no-allocation: none in more than 20 000 calls in every regime.
-//   - no-clock: pauses of real time change no verdict.
 //   - no-goroutine: many instances bring no goroutines.
-//   - no-shared-state: what another instance is asked changes no verdict.
 //   - determinism: equal questions and equal sources give equal verdicts.
+//   - no-clock: pauses of wall-clock time change no verdict.
+//   - no-shared-state: what another instance is asked changes no verdict. A MakeAQM
+//     that returns the same pointer twice breaks it.
 //   - overflow: Full gives Drop for reason Overflow, and nothing else does.
 //   - not-ect: a packet that is NotECT is never marked.
 //   - ce: a packet that is CE is not dropped where it would pass or be marked if it
@@ -51,12 +55,22 @@
 //     both in turn: no panic. After 64 draws in one call a hostile source gives way
 //     to a good one, for rejection sampling to end.
 //
+// An AQM that uses now has three duties, which time-backwards, time-origin, survival
+// and bounded-work see to. It keeps the largest now that it has seen, at either
+// method, and takes that for the time: clock = max(clock, now), from math.MinInt64 on.
+// It does not assume that time starts at 0: the first now may be any, also negative,
+// and no instant can stand for "not set". And it takes differences with
+// [aqm.Time.Sub], which saturates, and does in one step what a gap of any length asks
+// for.
+//
 // That no packet is retained follows from the types: an AQM sees none.
 //
 // The laws on verdicts and on the probability hold with hostile values and sources as
 // well. A panic, in whatever law's run, is caught and breaks survival; a law that
-// compares two runs counts it as a difference. Where two equal runs differ, the other
-// comparisons would all fail: they are skipped and say so.
+// compares two runs counts it as a difference. A law that would only fail because
+// another does is not checked, and says so: all comparisons where two equal runs
+// differ or two instances are one, and conservation where overflow, not-ect or verdict
+// is broken. In TestAQM it is skipped, and in Check the error lists it.
 //
 // # Failures
 //
@@ -74,8 +88,10 @@
 //	    	}
 //	    	a.Enqueue(0, aqm.Packet{Size: 1500}, aqm.Occupancy{Packets: 17}) // Mark/Early
 //
-// The calls are Go code: with the MakeAQM as mk they make a test. The first fault is
-// often the cause of others; see to the laws in their order.
+// The calls are Go code: with the MakeAQM as mk they make a test. An error shows the
+// last two dozen; TestAQM shows all of them under go test -v, and so does the method
+// Program of a [Violation], which Check returns. The first fault is often the cause of
+// others; see to the laws in their order.
 //
 // # Traffic
 //
@@ -90,6 +106,17 @@
 // [Periods], [Limit] and [Packets] change the traffic.
 //
 // # Limits
+//
+// no-clock has TestAQM ask in a bubble of testing/synctest, with eight pauses in every
+// stream, of 1.2 s, 2.3 s, 99 s and 76 min: a clock shows if an AQM does anything
+// after a time between a few nanoseconds and 76 min. Check has no testing.T, and waits
+// for 250 ms of real time, once and in the midst of all streams at a time: it is blind
+// to what takes an AQM longer than that, and to what a single pause does not bring
+// about. So is TestAQM where an AQM has goroutines, which a bubble would wait for. Half
+// of the pauses, and Check's, are before a signal that is not the first, where there is
+// one; the others are spread over what follows the first. Outside a bubble an AQM that
+// reads a clock of less than some milliseconds often breaks determinism instead, and
+// no-clock is then not checked.
 //
 // bounded-work and no-allocation measure the program that they run in. Both repeat
 // what they measure and believe the best, so a busy machine does not break them; an

@@ -3,6 +3,7 @@ package aqmtest_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"testing"
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/aqm/aqmtest"
@@ -22,6 +23,13 @@ func (c coin) Enqueue(_ aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 }
 
 func (coin) Dequeue(aqm.Time, aqm.Packet, aqm.Occupancy) aqm.Verdict { return aqm.Verdict{} }
+
+// TestCoin is the test of a stranger's AQM: there is a subtest for each law.
+func TestCoin(t *testing.T) {
+	aqmtest.TestAQM(t, func(src rand.Source) aqm.AQM {
+		return coin{src}
+	})
+}
 
 func Example() {
 	err := aqmtest.Check(func(src rand.Source) aqm.AQM { return coin{src} })
@@ -65,4 +73,48 @@ func ExampleLaws() {
 	// Output:
 	// bounded-work: work per call that is bounded whatever the gap since the last one
 	// no-allocation: No allocation, no blocking, no clock
+}
+
+// An AQM that treats ECT(1) otherwise, as RFC 9331 wants it, skips a law and says why.
+func ExampleSkip() {
+	err := aqmtest.Check(func(src rand.Source) aqm.AQM { return classic{coin{src}} },
+		aqmtest.Skip("ect", "ECT(1) is for another queue, as RFC 9331 says"))
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// classic is a coin that leaves ECT(1) alone.
+type classic struct{ coin }
+
+func (c classic) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+	v := c.coin.Enqueue(now, p, q)
+	if v.Action == aqm.Mark && p.ECN == aqm.ECT1 {
+		return aqm.Verdict{}
+	}
+	return v
+}
+
+// A long run of two laws.
+func ExampleLong() {
+	err := aqmtest.Check(func(src rand.Source) aqm.AQM { return coin{src} },
+		aqmtest.Long(), aqmtest.Packets(500), aqmtest.Only("overflow", "not-ect"))
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// A violation has all the calls that lead to it, as Go code.
+func ExampleViolation_Program() {
+	err := aqmtest.Check(func(src rand.Source) aqm.AQM { return forgetful{coin{src}} }, aqmtest.Only("overflow"))
+	fmt.Println(aqmtest.Violations(err)[0].Program())
+	// Output:
+	// a := mk(rand.NewPCG(1, 500))
+	// a.Enqueue(0, aqm.Packet{Size: 1500}, aqm.Occupancy{Full: true}) // Pass
+}
+
+// forgetful is a coin that forgets that a queue may be full.
+type forgetful struct{ coin }
+
+func (f forgetful) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+	q.Full = false
+	return f.coin.Enqueue(now, p, q)
 }

@@ -113,7 +113,7 @@ func TestGoodAQMsPass(t *testing.T) {
 // on the traffic it happens to make.
 func TestGoodAQMsPassWithAnySeed(t *testing.T) {
 	for seed := range uint64(3) {
-		assert.NoError(t, Check(goodAQMs["red"], Seed(seed+2), Packets(1000), Limit(100), Periods(10*time.Microsecond, time.Millisecond)))
+		assert.NoError(t, Check(goodAQMs["red"], Seed(seed+2), Packets(1000), Limit(100), brief, Periods(10*time.Microsecond, time.Millisecond)))
 	}
 }
 

@@ -22,8 +22,8 @@ type config struct {
 	periods  []time.Duration
 	only     []string
 	skip     map[string]string // by law, the reason
-	patience time.Duration // with a call that does not return
-	pause    time.Duration // of no-clock, where it is real
+	patience time.Duration     // with a call that does not return
+	pause    time.Duration     // of no-clock, where it is real
 	queue    func(limit limits, a *recorder, onDrop dropFunc) (queue, error)
 	errs     []error
 }

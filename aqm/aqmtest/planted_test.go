@@ -305,6 +305,16 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
+// planter returns the AQM with the fault of that name.
+func planter(name string) MakeAQM {
+	for _, f := range faults {
+		if f.name == name {
+			return f.mk
+		}
+	}
+	panic("no such fault: " + name)
+}
+
 // brief is a no-clock that is faster.
 func brief(c *config) { c.pause = 10 * time.Millisecond }
 

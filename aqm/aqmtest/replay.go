@@ -13,13 +13,19 @@ import (
 // varying is why laws about two runs cannot be judged.
 const varying = "two equal runs differ; see determinism"
 
+// again is how the second of two equal runs is told from the first.
+const again = "from another instance with an equal source"
+
 // varies reports whether two equal runs differ.
 func (s *session) varies() bool {
 	if !s.memo.compared {
 		s.memo.compared = true
 		for _, st := range s.ordinaryStreams() {
 			got, c := s.answers(st.src, st.calls)
-			s.memo.varies = s.memo.varies || differ(st.verdicts, got, c, "") != nil
+			if b := differ(st.verdicts, got, c, again); b != nil {
+				s.memo.varies, s.memo.differing, s.memo.difference = true, st, b
+				break
+			}
 		}
 	}
 	return s.memo.varies
@@ -67,13 +73,16 @@ func (s *session) same(law Law, streams []*stream, as func([]Call) string, turn 
 	if reason := s.incomparable(); reason != "" && law != determinism {
 		return outcome{reason: reason, moot: true}
 	}
-	return s.over(law, streams, func(st *stream, calls []Call) *breach {
-		want, _ := s.answers(st.src, calls)
-		turned := slices.Clone(calls[:len(want)])
-		turn(turned)
-		got, c := s.answers(st.src, turned)
-		return differ(want, got, c, as(turned))
-	})
+	return s.over(law, streams, func(st *stream, calls []Call) *breach { return s.turned(st.src, calls, as, turn) })
+}
+
+// turned returns the first difference that a turn of the calls makes.
+func (s *session) turned(src source, calls []Call, as func([]Call) string, turn func([]Call)) *breach {
+	want, _ := s.answers(src, calls)
+	turned := slices.Clone(calls[:len(want)])
+	turn(turned)
+	got, c := s.answers(src, turned)
+	return differ(want, got, c, as(turned))
 }
 
 // differ returns the first difference between two runs, where the second may have
@@ -97,9 +106,16 @@ func (s *session) determinism() outcome {
 	if reported, _ := s.chosen(noSharedState.Name); reported && s.single() {
 		return outcome{reason: onlyOne, moot: true}
 	}
+	unturned := func([]Call) {}
+	if s.varies() { // perhaps not each time
+		st := s.memo.differing
+		return s.broken(determinism, st.src, st.calls, s.memo.difference, 1, func(calls []Call) *breach {
+			return s.turned(st.src, calls, always(again), unturned)
+		})
+	}
 	streams := slices.Concat(s.ordinaryStreams(), s.sourceStreams(), s.hostileStreams())
-	o := s.same(determinism, streams, always("from another instance with an equal source"), func([]Call) {})
-	s.memo.varies = s.varies() || o.broken != nil
+	o := s.same(determinism, streams, always(again), unturned)
+	s.memo.varies = o.broken != nil
 	return o
 }
 
@@ -112,7 +128,7 @@ func (s *session) ectAlike() outcome {
 				}
 			}
 		})
-		if o.broken != nil {
+		if o.broken != nil || o.moot {
 			return o
 		}
 	}
@@ -135,7 +151,7 @@ func (s *session) unsetFields() outcome {
 			}
 		}
 	})
-	if o.broken != nil {
+	if o.broken != nil || o.moot {
 		return o
 	}
 	return s.same(unsetFields, s.ordinaryStreams(), always("where Full, which is for Enqueue only, is set in Dequeue"), func(calls []Call) {
@@ -149,6 +165,9 @@ func (s *session) timeOrigin() outcome {
 	const margin = aqm.Time(time.Hour) // at the ends, where differences saturate
 	for _, origin := range []aqm.Time{-1, 1e18 + 7, -1e18 - 7, math.MinInt64 + margin, math.MaxInt64 - margin} {
 		begins := func(calls []Call) string {
+			if len(calls) == 0 {
+				return ""
+			}
 			return fmt.Sprintf("with every instant shifted so that the run begins at %d", calls[0].Now)
 		}
 		o := s.same(timeOrigin, s.ordinaryStreams(), begins, func(calls []Call) {
@@ -165,7 +184,7 @@ func (s *session) timeOrigin() outcome {
 				c.Packet.EnqueuedAt = c.Packet.EnqueuedAt.Add(shift)
 			}
 		})
-		if o.broken != nil {
+		if o.broken != nil || o.moot {
 			return o
 		}
 	}

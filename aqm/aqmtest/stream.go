@@ -26,7 +26,9 @@ type memo struct {
 	paced, gapDone, compared, paired bool
 	gap                              *Violation
 	varies                           bool // from one run to the next
-	single                           bool // all instances are one
+	differing                        *stream
+	difference                       *breach // of another run over it, if varies
+	single                           bool    // all instances are one
 }
 
 // The streams' numbers, which seed their traffic and their source.

@@ -35,6 +35,9 @@ func redFamily() family {
 			o.Rand = src
 			return &o
 		},
+		same: func(model, naive aqm.AQM) bool {
+			return near(model.(*redModel).Probability(), naive.(*oracle.RED).Probability())
+		},
 		variants: 5, checked: []int{0, 2}, period: 2 * time.Millisecond, limit: 40,
 		faults: []fault{
 			by("idle time is lost"),

@@ -29,6 +29,9 @@ func remFamily() family {
 			o.Rand = src
 			return &o
 		},
+		same: func(model, naive aqm.AQM) bool {
+			return near(model.(*remModel).prob, naive.(*oracle.REM).Prob)
+		},
 		variants: 2, checked: []int{0, 1}, period: 800 * time.Microsecond, limit: 40,
 		faults: []fault{
 			by("refused arrivals do not count"),

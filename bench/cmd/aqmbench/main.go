@@ -1,14 +1,17 @@
-// Command aqmbench measures and compares the algorithms of aqmkit.
-//
-// Without arguments it prints what a decision of each algorithm costs per packet,
-// and says what else it can do; aqmbench -h lists the commands.
+// Command aqmbench measures what a decision of each algorithm of aqmkit costs per
+// packet. aqmbench -h lists the commands; without arguments it runs the first, cost.
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -22,7 +25,7 @@ type cli struct {
 }
 
 type costCommand struct {
-	Algorithms []string `placeholder:"NAME,..." help:"Measure only these: ${algorithms}."`
+	Algorithms []string `placeholder:"NAME" help:"Measure only these: ${algorithms}."`
 	Rounds     int      `default:"11" help:"Samples for each figure, of about a millisecond; 1 to 1000."`
 	JSON       bool     `name:"json" help:"Print JSON, with the quartiles."`
 }
@@ -32,9 +35,15 @@ func (c *costCommand) Validate() error {
 	if c.Rounds < 1 || c.Rounds > 1000 {
 		return fmt.Errorf("--rounds = %d samples, must be in [1, 1000]", c.Rounds)
 	}
-	for _, name := range c.Algorithms {
+	if c.Algorithms != nil && len(c.Algorithms) == 0 {
+		return errors.New("--algorithms must not be empty")
+	}
+	for i, name := range c.Algorithms {
 		if _, err := catalog.Find(name); err != nil {
 			return fmt.Errorf("--algorithms: %w", err)
+		}
+		if slices.Index(c.Algorithms, name) != i {
+			return fmt.Errorf("--algorithms has %s twice", name)
 		}
 	}
 	return nil
@@ -43,7 +52,7 @@ func (c *costCommand) Validate() error {
 // Run is called by kong.
 func (c *costCommand) Run(out *output) error {
 	names := c.Algorithms
-	if len(names) == 0 {
+	if names == nil {
 		names = catalog.Names()
 	}
 	r, err := cost.Run(names, c.Rounds, out.progress())
@@ -59,7 +68,7 @@ func (c *costCommand) Run(out *output) error {
 		return err
 	}
 	if out.bare {
-		fmt.Fprint(out.results, "\nThis was `aqmbench cost`. `aqmbench -h` lists what else there is, `aqmbench cost -h` what can be set here;\n`go test -bench . ./bench` runs the same as benchmarks.\n")
+		fmt.Fprint(out.results, "\nThis was `aqmbench cost`; `aqmbench cost -h` lists what can be set.\n`go test -bench . ./bench` runs the same as benchmarks.\n")
 	}
 	return nil
 }
@@ -85,6 +94,26 @@ func (o *output) progress() func(done, of int, what string) {
 	}
 }
 
+// noValue is what kong says of a flag with nothing behind it, or another flag, and
+// of a list with nothing behind it.
+var noValue = regexp.MustCompile(`^(--[a-z]+): (?:expected \w+ value but got "(?:EOL|--.*)" |missing value, )`)
+
+// plain returns an error of kong's in words for people.
+func plain(err error) string {
+	message := err.Error()
+	var parsing *kong.ParseError
+	m := noValue.FindStringSubmatch(message)
+	if m == nil || !errors.As(err, &parsing) {
+		return message
+	}
+	for _, flag := range parsing.Context.Flags() {
+		if "--"+flag.Name == m[1] {
+			return fmt.Sprintf("%s: missing value, such as %[1]s=%s", m[1], cmp.Or(flag.Default, flag.FormatPlaceHolder()))
+		}
+	}
+	return message
+}
+
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run runs the command line and returns the exit status.
@@ -92,8 +121,8 @@ func run(args []string, results, messages io.Writer) int {
 	status := -1
 	k := kong.Must(&cli{},
 		kong.Name("aqmbench"),
-		kong.Description("Measures and compares the algorithms of aqmkit."),
-		kong.Vars{"algorithms": fmt.Sprint(catalog.Names())},
+		kong.Description("Measures what a decision of each algorithm of aqmkit costs."),
+		kong.Vars{"algorithms": strings.Join(catalog.Names(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(results, messages),
 		kong.Exit(func(code int) { status = code }),
@@ -103,7 +132,7 @@ func run(args []string, results, messages io.Writer) int {
 	case status >= 0: // help was asked for and given
 		return status
 	case err != nil:
-		fmt.Fprintf(messages, "aqmbench: %v\nRun aqmbench -h for the commands and their flags.\n", err)
+		fmt.Fprintf(messages, "aqmbench: %s; see aqmbench -h\n", plain(err))
 		return 2
 	}
 	if err := ctx.Run(&output{results, messages, len(args) == 0}); err != nil {

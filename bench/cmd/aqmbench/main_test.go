@@ -17,10 +17,16 @@ func TestCommandLine(t *testing.T) {
 		status           int
 		results, message string
 	}{
-		{"-h", 0, "Commands:", ""},
-		{"cost -h", 0, "--algorithms", ""},
+		{"-h", 0, "Measures what a decision of each algorithm of aqmkit costs.", ""},
+		{"cost -h", 0, "--algorithms=NAME,... ", ""},
+		{"cost -h", 0, "droptail, threshold, red", ""},
 		{"cost --algorithms=blue", 2, "", `--algorithms: unknown algorithm "blue"; there are droptail`},
 		{"cost --rounds=0", 2, "", "--rounds = 0 samples, must be in [1, 1000]"},
+		{"cost --algorithms=", 2, "", "cost: --algorithms must not be empty; see aqmbench -h\n"},
+		{"cost --algorithms=red,codel,red", 2, "", "cost: --algorithms has red twice"},
+		{"cost --algorithms", 2, "", "--algorithms: missing value, such as --algorithms=NAME,..."},
+		{"cost --rounds", 2, "", "aqmbench: --rounds: missing value, such as --rounds=11;"},
+		{"cost --rounds --json", 2, "", "aqmbench: --rounds: missing value, such as --rounds=11;"},
 		{"--nonsense", 2, "", "aqmbench: unknown flag --nonsense"},
 		{"cost --rounds=1 --algorithms=threshold", 0, "threshold", ""},
 	} {
@@ -30,6 +36,10 @@ func TestCommandLine(t *testing.T) {
 			assert.Equal(t, tc.status, status)
 			assert.Contains(t, results.String(), tc.results)
 			assert.Contains(t, messages.String(), tc.message)
+			if tc.status != 0 {
+				assert.Empty(t, results.String())
+				assert.Equal(t, 1, strings.Count(messages.String(), "\n"), "one line: %q", messages.String())
+			}
 		})
 	}
 }

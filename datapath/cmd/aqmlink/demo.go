@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -21,11 +22,11 @@ type demoCommand struct {
 	RTT        time.Duration `name:"rtt" default:"20ms" help:"Round-trip time of the empty link (${default})."`
 	Buffer     int           `default:"500" help:"Limit of the queue in either direction, packets (${default})."`
 	Flows      int           `default:"8" help:"Long TCP flows (${default})."`
-	Algorithms []string      `placeholder:"NAME,..." help:"Run only these: ${algorithms}."`
-	CC         []string      `name:"cc" placeholder:"NAME,..." help:"Congestion controls of the kernel (cubic,reno; with --quick cubic)."`
-	ECN        []string      `name:"ecn" placeholder:"off,on" help:"With ECN or without (off,on; with --quick on)."`
-	Seconds    *float64      `placeholder:"10" help:"How long each combination is measured, seconds (10; with --quick 2)."`
-	Warmup     *float64      `placeholder:"3" help:"How long before that it runs, seconds (3; with --quick 1)."`
+	Algorithms []string      `placeholder:"NAME" help:"Run only these: ${algorithms}."`
+	CC         []string      `name:"cc" placeholder:"NAME" help:"Congestion controls of the kernel (cubic,reno; with --quick cubic)."`
+	ECN        []string      `name:"ecn" placeholder:"off" help:"With ECN or without (off,on; with --quick on)."`
+	Seconds    *float64      `placeholder:"10" help:"How long each combination is measured, seconds (10; with --quick 2; at least 2 RTT)."`
+	Warmup     *float64      `placeholder:"3" help:"How long before that it runs, seconds (3; with --quick 1; at least 2 RTT)."`
 	Quick      bool          `help:"A short look: cubic with ECN, 2 s each. Too short for a fair comparison."`
 	Seed       uint64        `default:"1" help:"Seed of the algorithms' random numbers (${default})."`
 	JSON       bool          `name:"json" help:"Print JSON."`
@@ -53,12 +54,14 @@ func (c *demoCommand) AfterApply() error {
 	if c.Algorithms == nil {
 		c.Algorithms = catalog.Names()
 	}
+	seconds, warmup = max(seconds, 2*c.RTT.Seconds()), max(warmup, 2*c.RTT.Seconds())
 	c.Seconds = cmp.Or(c.Seconds, &seconds)
 	c.Warmup = cmp.Or(c.Warmup, &warmup)
 	return c.check()
 }
 
-// check returns what is wrong with the flags, in one line.
+// check returns what is wrong with the flags: in one line, or in one for each
+// algorithm that cannot be designed for the link.
 func (c *demoCommand) check() error {
 	var wrong []string
 	require := func(ok bool, format string, args ...any) {
@@ -67,10 +70,12 @@ func (c *demoCommand) check() error {
 		}
 	}
 	require(c.Rate >= 100e3 && c.Rate <= 10e9, "--rate = %v, must be in [100 kb/s, 10 Gb/s]", c.Rate)
-	require(c.RTT >= 0 && c.RTT <= 10*time.Second, "--rtt = %v, must be in [0s, 10s]", c.RTT)
+	rtt := c.RTT > 0 && c.RTT <= 10*time.Second
+	require(rtt, "--rtt = %v, must be in (0s, 10s]", c.RTT)
 	require(c.Buffer >= 1 && c.Buffer <= 1e6, "--buffer = %d packets, must be in [1, 1000000]", c.Buffer)
 	require(c.Flows >= 1 && c.Flows <= 1000, "--flows = %d flows, must be in [1, 1000]", c.Flows)
 	require(*c.Seconds >= 0.1 && *c.Seconds <= 3600, "--seconds = %v s, must be in [0.1, 3600]", *c.Seconds)
+	require(!rtt || !(*c.Seconds >= 0.1) || *c.Seconds > c.RTT.Seconds(), "--seconds = %v s, must be > --rtt = %v, or nothing is answered in it", *c.Seconds, c.RTT)
 	require(*c.Warmup >= 0.1 && *c.Warmup <= 3600, "--warmup = %v s, must be in [0.1, 3600]", *c.Warmup)
 	for _, name := range c.Algorithms {
 		_, err := catalog.Find(name)
@@ -79,16 +84,25 @@ func (c *demoCommand) check() error {
 	for _, ecn := range c.ECN {
 		require(ecn == "off" || ecn == "on", "--ecn = %q, must be off or on", ecn)
 	}
-	require(len(c.Algorithms) > 0 && len(c.CC) > 0 && len(c.ECN) > 0, "--algorithms, --cc and --ecn must not be empty")
-	if len(wrong) == 0 {
-		for _, name := range c.Algorithms {
-			if _, err := c.build(name, 0); err != nil {
-				require(false, "%s cannot be designed for such a link: %s", name, strings.ReplaceAll(err.Error(), "\n", "; "))
-			}
+	for _, list := range []struct {
+		flag   string
+		values []string
+	}{{"--algorithms", c.Algorithms}, {"--cc", c.CC}, {"--ecn", c.ECN}} {
+		require(len(list.values) > 0, "%s must not be empty", list.flag)
+		for i, value := range list.values {
+			require(slices.Index(list.values, value) == i, "%s has %s twice", list.flag, value)
 		}
 	}
 	if len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, "; "))
+	}
+	for _, name := range c.Algorithms {
+		if _, err := c.build(name, 0); err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "\n"))
 	}
 	return nil
 }
@@ -114,7 +128,22 @@ func instance(algorithm string, h record.Header) (aqm.AQM, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.New(h.Rate, h.RTT, h.Flows, h.Source())
+	a, err := e.New(h.Rate, h.RTT, h.Flows, h.Source())
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be designed for %v and %v: %s", algorithm, bitRate(h.Rate), h.RTT, brief(err))
+	}
+	return a, nil
+}
+
+// brief returns the first of the violations in err, without the reasons for its
+// bound, which speak of more than was asked for.
+func brief(err error) string {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	_, first, _ = strings.Cut(first, ": ") // the package's name
+	for _, end := range []string{": ", "; ", ", so that "} {
+		first, _, _ = strings.Cut(first, end)
+	}
+	return first
 }
 
 // cell is one run of the demo.
@@ -201,7 +230,7 @@ func (c *demoCommand) Run(ctx context.Context, out *output) (err error) {
 	}
 	var file *record.File
 	if c.Record != "" {
-		if file, err = record.Create(c.Record); err != nil {
+		if file, err = createRecording(c.Record); err != nil {
 			return err
 		}
 		defer file.Discard() // unless it was closed
@@ -218,7 +247,8 @@ func (c *demoCommand) Run(ctx context.Context, out *output) (err error) {
 	}
 	cells := c.cells()
 	each := time.Duration((*c.Seconds + *c.Warmup) * float64(time.Second)).Round(100 * time.Millisecond)
-	out.say("%d runs of %v: about %v", len(cells), each, (time.Duration(len(cells)) * (each + time.Second)).Round(time.Second))
+	around := time.Second + 4*c.RTT // to connect before, and to drain after
+	out.say("%s of %v: about %v", counted(len(cells), "run"), each, (time.Duration(len(cells)) * (each + around)).Round(time.Second))
 	for i, cell := range cells {
 		out.say("[%*d/%d] %v", len(fmt.Sprint(len(cells))), i+1, len(cells), cell)
 		one, err := c.runCell(ctx, cell, file)
@@ -237,6 +267,16 @@ func (c *demoCommand) Run(ctx context.Context, out *output) (err error) {
 		}
 	}
 	return r.print(out, c.JSON)
+}
+
+// createRecording begins the recording that --record asks for.
+func createRecording(path string) (*record.File, error) {
+	file, err := record.Create(path)
+	var below *fs.PathError
+	if errors.As(err, &below) { // it names a file that takes path's name when it is complete
+		err = fmt.Errorf("--record = %s: %w", path, below.Err)
+	}
+	return file, err
 }
 
 // print prints the report. The error says that a receiver counted other marks than
@@ -260,8 +300,8 @@ func (r *report) print(out *output, asJSON bool) error {
 }
 
 func (r *report) writeTable(w *strings.Builder) {
-	fmt.Fprintf(w, "%d TCP flows of the kernel, %v, %v ms base RTT, %d-packet buffer, %v s each after %v s; seed %d\n\n",
-		r.Flows, bitRate(r.Rate), r.RTT, r.Buffer, r.Seconds, r.Warmup, r.Seed)
+	fmt.Fprintf(w, "%s of the kernel, %v, %v ms base RTT, %d-packet buffer, %v s each after %v s; seed %d\n\n",
+		counted(r.Flows, "TCP flow"), bitRate(r.Rate), r.RTT, r.Buffer, r.Seconds, r.Warmup, r.Seed)
 	t := table{head: []string{
 		"algorithm", "cc", "ECN", " Mb/s", " RTT p50", " p99 ms", " retrans", " marks", " data", " ACK", " SYN", " other", " CE seen", "CE = marks",
 	}}

@@ -70,6 +70,7 @@ func TestDemo(t *testing.T) {
 		"--algorithms", "threshold,codel", "--cc", "cubic", "--ecn", "on", "--json", "--record", path)
 	require.Zero(t, status, messages)
 	assert.Equal(t, 3, strings.Count(messages, "\n"), "progress: %s", messages)
+	assert.Contains(t, messages, "2 runs of 1.4s: about 5s\n")
 	var r report
 	require.NoError(t, json.Unmarshal([]byte(results), &r))
 	require.Len(t, r.Cells, 2)

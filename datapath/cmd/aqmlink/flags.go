@@ -1,15 +1,48 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
+// noValue is what kong says of a flag with nothing behind it, or another flag, and
+// of a list with nothing behind it.
+var noValue = regexp.MustCompile(`^(--[a-z]+): (?:expected \w+ value but got "(?:EOL|--.*)" |missing value, )`)
+
+// plain returns an error of kong's in words for people.
+func plain(err error) string {
+	message := err.Error()
+	var parsing *kong.ParseError
+	m := noValue.FindStringSubmatch(message)
+	if m == nil || !errors.As(err, &parsing) {
+		return message
+	}
+	for _, flag := range parsing.Context.Flags() {
+		if "--"+flag.Name == m[1] {
+			return fmt.Sprintf("%s: missing value, such as %[1]s=%s", m[1], cmp.Or(flag.Default, flag.FormatPlaceHolder()))
+		}
+	}
+	return message
+}
+
+// counted returns n and a noun that is one or several.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
+}
+
 // bitRate is a flag in bit/s: a number, and k, M or G, with or without bit/s behind
-// it.
-type bitRate uint64
+// it. It is whole from 1 on.
+type bitRate float64
 
 // UnmarshalText is called by kong.
 func (r *bitRate) UnmarshalText(text []byte) error {
@@ -27,10 +60,13 @@ func (r *bitRate) UnmarshalText(text []byte) error {
 		}
 	}
 	x, err := strconv.ParseFloat(s, 64)
-	if x *= scale; err != nil || !(x >= 1) || x >= math.MaxInt64 {
+	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(x) { // one that is too large has a bound to be told
 		return fmt.Errorf("%q is not a rate such as 50M or 2.5Gbit/s", text)
 	}
-	*r = bitRate(math.Round(x))
+	if x *= scale; x >= 1 { // 2.3M is a little less
+		x = math.Round(x)
+	}
+	*r = bitRate(x)
 	return nil
 }
 
@@ -41,8 +77,8 @@ func (r bitRate) String() string {
 		scale float64
 	}{{"Gb/s", 1e9}, {"Mb/s", 1e6}, {"kb/s", 1e3}} {
 		if float64(r) >= unit.scale {
-			return strconv.FormatFloat(float64(r)/unit.scale, 'f', -1, 64) + " " + unit.name
+			return fmt.Sprint(float64(r)/unit.scale, " ", unit.name)
 		}
 	}
-	return strconv.FormatUint(uint64(r), 10) + " bit/s"
+	return fmt.Sprint(float64(r), " bit/s")
 }

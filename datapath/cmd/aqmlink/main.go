@@ -72,7 +72,7 @@ func run(args []string, results, messages io.Writer) int {
 	case status >= 0: // help was asked for and given
 		return status
 	case err != nil:
-		out.say("aqmlink: %v; see aqmlink -h", err)
+		out.say("aqmlink: %s; see aqmlink -h", strings.ReplaceAll(plain(err), "\n", "\naqmlink: "))
 		return 2
 	}
 
@@ -99,7 +99,7 @@ func run(args []string, results, messages io.Writer) int {
 		return 128 + int(n)
 	}
 	if err != nil {
-		out.say("aqmlink: %v", err)
+		out.say("aqmlink: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return 1
 	}
 	return 0

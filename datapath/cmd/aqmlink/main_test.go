@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,18 +39,32 @@ func TestWrongFlags(t *testing.T) {
 		{"", []string{"expected one of"}},
 		{"fly", []string{"fly"}},
 		{"demo --fast", []string{"unknown flag --fast"}},
-		{"demo --rate 0", []string{`"0" is not a rate`}},
+		{"demo --rate", []string{"--rate: missing value, such as --rate=50M;"}},
+		{"demo --rtt --quick", []string{"--rtt: missing value, such as --rtt=20ms;"}},
+		{"demo --algorithms", []string{"--algorithms: missing value, such as --algorithms=NAME,...;"}},
+		{"demo --record", []string{"--record: missing value, such as --record=FILE;"}},
+		{"demo --flows -1", []string{`perhaps try --flows="-1"`}},
+		{"demo --rate 0", []string{"--rate = 0 bit/s, must be in [100 kb/s, 10 Gb/s]"}},
+		{"demo --rate=-5", []string{"--rate = -5 bit/s, must be in [100 kb/s, 10 Gb/s]"}},
+		{"demo --rate 1e99", []string{"--rate = 1e+90 Gb/s, must be in [100 kb/s, 10 Gb/s]"}},
+		{"demo --rate 1e999", []string{"--rate = +Inf Gb/s, must be in [100 kb/s, 10 Gb/s]"}},
+		{"demo --rate=", []string{`"" is not a rate such as 50M`}},
 		{"demo --rate fast", []string{`"fast" is not a rate`}},
 		{"demo --rate NaN", []string{"not a rate"}},
 		{"demo --rate 1k", []string{"--rate = 1 kb/s, must be in [100 kb/s, 10 Gb/s]"}},
-		{"demo --rtt 1m --buffer 0 --flows=-1", []string{"--rtt = 1m0s, must be in [0s, 10s]", "--buffer = 0 packets, must be in [1, 1000000]", "--flows = -1 flows, must be in [1, 1000]"}},
+		{"demo --rtt 1m --buffer 0 --flows=-1", []string{"--rtt = 1m0s, must be in (0s, 10s]", "--buffer = 0 packets, must be in [1, 1000000]", "--flows = -1 flows, must be in [1, 1000]"}},
 		{"demo --rtt soon", []string{"--rtt"}},
 		{"demo --seconds 0", []string{"--seconds = 0 s, must be in [0.1, 3600]"}},
 		{"demo --warmup NaN", []string{"--warmup = NaN s"}},
 		{"demo --algorithms codel,magic", []string{`unknown algorithm "magic"; there are droptail, `}},
-		{"demo --algorithms=", []string{"must not be empty"}},
+		{"demo --rtt=5s --seconds 5", []string{"--seconds = 5 s, must be > --rtt = 5s"}},
+		{"demo --algorithms=", []string{"--algorithms must not be empty"}},
+		{"demo --cc=", []string{"--cc must not be empty"}},
+		{"demo --ecn=", []string{"--ecn must not be empty"}},
+		{"demo --algorithms=red,codel,red", []string{"--algorithms has red twice"}},
+		{"demo --ecn=on,on --cc=reno,reno", []string{"--cc has reno twice; --ecn has on twice"}},
 		{"demo --ecn yes", []string{`--ecn = "yes", must be off or on`}},
-		{"demo --rtt 0s --algorithms codel", []string{"codel cannot be designed for such a link: codel: "}},
+		{"demo --rtt 1us --algorithms codel", []string{"codel cannot be designed for 50 Mb/s and 1µs: Target = 240µs, must be <= Interval = rtt = 5µs;"}},
 		{"replay", []string{`expected "<file>"`}},
 		{"replay x --algorithm magic", []string{`unknown algorithm "magic"`}},
 		{"replay x --queue one", []string{"--queue"}},
@@ -64,6 +80,54 @@ func TestWrongFlags(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoRTT refuses a link without delay before it asks any algorithm about it.
+func TestNoRTT(t *testing.T) {
+	status, _, messages := command("demo", "--rtt=0")
+	assert.Equal(t, 2, status)
+	assert.Equal(t, "aqmlink: --rtt = 0s, must be in (0s, 10s]; see aqmlink -h\n", messages)
+}
+
+// TestNoDesign says in a short line of each algorithm that it is none for the link.
+func TestNoDesign(t *testing.T) {
+	for _, link := range []string{"--rtt=1us", "--rtt=1ns", "--rtt=1ms --rate=100k"} {
+		status, _, messages := command(strings.Fields("demo " + link)...)
+		assert.Equal(t, 2, status)
+		seen := map[string]bool{}
+		for line := range strings.Lines(messages) {
+			line, found := strings.CutPrefix(line, "aqmlink: ")
+			assert.True(t, found, line)
+			name, reason, found := strings.Cut(line, " cannot be designed for ")
+			assert.True(t, found, line)
+			assert.Contains(t, reason, ", must be ")
+			assert.False(t, seen[name], "%s has two lines", name)
+			seen[name] = true
+			assert.LessOrEqual(t, len(line), 140, line)
+		}
+		assert.True(t, seen["codel"], messages)
+	}
+}
+
+// TestLongRTT measures for long enough to see an answer.
+func TestLongRTT(t *testing.T) {
+	c := demoCommand{Rate: 50e6, RTT: 10 * time.Second, Buffer: 500, Flows: 8, Quick: true, Algorithms: []string{"droptail"}}
+	require.NoError(t, c.AfterApply())
+	assert.Equal(t, []float64{20, 20}, []float64{*c.Seconds, *c.Warmup})
+}
+
+// TestRecordNowhere names the file that was asked for, and not one beside it.
+func TestRecordNowhere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none", "x")
+	file, err := createRecording(path)
+	assert.Nil(t, file)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.True(t, strings.HasPrefix(err.Error(), "--record = "+path+": "), err)
+	assert.NotContains(t, err.Error(), ".tmp")
+}
+
+func TestCounted(t *testing.T) {
+	assert.Equal(t, []string{"0 runs", "1 run", "2 runs"}, []string{counted(0, "run"), counted(1, "run"), counted(2, "run")})
 }
 
 func TestHelp(t *testing.T) {
@@ -82,12 +146,13 @@ func TestHelp(t *testing.T) {
 func TestRate(t *testing.T) {
 	for text, want := range map[string]bitRate{
 		"50M": 50e6, "50Mbit/s": 50e6, "2.5Gb/s": 2.5e9, "100kbps": 100e3, "1500000": 15e5, "8bit": 8,
+		"2.3M": 2.3e6, "0.1": 0.1, "-1M": -1e6, "Inf": bitRate(math.Inf(1)), "1e300G": bitRate(math.Inf(1)),
 	} {
 		var r bitRate
 		require.NoError(t, r.UnmarshalText([]byte(text)))
 		assert.Equal(t, want, r, text)
 	}
-	for _, text := range []string{"", "M", "-1M", "1e300G", "Inf", "0.1", "1 M", "50MB"} {
+	for _, text := range []string{"", "M", "NaN", "1 M", "50MB"} {
 		var r bitRate
 		assert.Error(t, r.UnmarshalText([]byte(text)), text)
 	}
@@ -274,6 +339,11 @@ func TestReplayErrors(t *testing.T) {
 	_, err = f.Queue(record.Header{LimitPackets: 1}, aqm.TailDrop{})
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
+	none := filepath.Join(dir, "queueless")
+	f, err = record.Create(none)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	two := recording(t, []string{"droptail", "codel"})
 	for _, tc := range []struct {
 		args []string
 		want string
@@ -282,7 +352,11 @@ func TestReplayErrors(t *testing.T) {
 		{[]string{write("empty", nil)}, "cut off"},
 		{[]string{write("half", whole[:len(whole)/2])}, "cut off"},
 		{[]string{write("text", []byte("hello, world"))}, "does not begin as one"},
-		{[]string{path, "--queue", "3"}, "has 1 queues"},
+		{[]string{path, "--queue", "1"}, "aqmlink: --queue = 1, must be in [0, 0]: " + path + " has 1 queue\n"},
+		{[]string{two, "--queue", "99"}, "aqmlink: --queue = 99, must be in [0, 1]: " + two + " has 2 queues\n"},
+		{[]string{two, "--queue=-1"}, "aqmlink: --queue = -1, must be in [0, 1]: " + two + " has 2 queues\n"},
+		{[]string{none}, "has no queues, and so nothing to replay"},
+		{[]string{none, "--queue", "0"}, "has no queues, and so nothing to replay"},
 		{[]string{nameless}, "choose one with --algorithm"},
 		{[]string{nameless, "--algorithm", "codel"}, "rate"},
 	} {
@@ -290,5 +364,7 @@ func TestReplayErrors(t *testing.T) {
 		assert.Equal(t, 1, status, tc.args)
 		assert.Empty(t, results)
 		assert.Contains(t, messages, tc.want)
+		assert.Contains(t, messages, tc.args[0], "the file's name")
+		assert.Equal(t, 1, strings.Count(messages, "\n"), messages)
 	}
 }

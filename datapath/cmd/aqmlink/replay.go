@@ -127,10 +127,13 @@ func (c *replayCommand) Run(ctx context.Context, out *output) error {
 		Stop:     ctx.Err,
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	if len(results) == 0 {
-		return fmt.Errorf("%s has %d queues, and so nothing to replay", c.File, file.Queues())
+	switch n := file.Queues(); {
+	case n == 0:
+		return fmt.Errorf("%s has no queues, and so nothing to replay", c.File)
+	case len(results) == 0:
+		return fmt.Errorf("--queue = %d, must be in [0, %d]: %s has %s", *c.Queue, n-1, c.File, counted(n, "queue"))
 	}
 	list := make([]*replayed, len(results))
 	differ := 0
