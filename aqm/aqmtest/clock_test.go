@@ -3,7 +3,10 @@ package aqmtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,6 +147,36 @@ func TestBubble(t *testing.T) {
 	require.NoError(t, err)
 	s.bubble = func(f func()) { f(); panic("deadlock") }
 	assert.Contains(t, s.check(entry{noClock, (*session).noClock}).reason, "panic: deadlock")
+}
+
+// TestHangInBubble ends the check of an AQM that does not return after a pause.
+func TestHangInBubble(t *testing.T) {
+	var release atomic.Bool
+	s, err := newSession(func(src rand.Source) aqm.AQM {
+		made := time.Now()
+		return planted{red: newRED(src), enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			for time.Since(made) > time.Second && !release.Load() {
+				runtime.Gosched()
+			}
+			return r.Enqueue(now, p, q)
+		}}
+	}, []Option{Packets(1000), func(c *config) { c.patience = 300 * time.Millisecond }})
+	require.NoError(t, err)
+	ended := make(chan struct{})
+	s.bubble = func(f func()) {
+		defer func() {
+			if release.Load() {
+				close(ended)
+			}
+		}()
+		bubbleOf(t)(f)
+	}
+	o := s.check(entry{noClock, (*session).noClock})
+	release.Store(true)
+	<-ended
+	require.NotNil(t, o.broken)
+	assert.Equal(t, boundedWork, o.broken.Law)
+	assert.Contains(t, strings.Join(o.broken.Stack, "\n"), "clock_test.go:", "where")
 }
 
 // TestCuts pauses once after a signal in every stream that has some, and before one

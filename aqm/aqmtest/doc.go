@@ -108,15 +108,15 @@
 // # Limits
 //
 // no-clock has TestAQM ask in a bubble of testing/synctest, with eight pauses in every
-// stream, of 1.2 s, 2.3 s, 99 s and 76 min: a clock shows if an AQM does anything
-// after a time between a few nanoseconds and 76 min. Check has no testing.T, and waits
-// for 250 ms of real time, once and in the midst of all streams at a time: it is blind
-// to what takes an AQM longer than that, and to what a single pause does not bring
-// about. So is TestAQM where an AQM has goroutines, which a bubble would wait for. Half
-// of the pauses, and Check's, are before a signal that is not the first, where there is
-// one; the others are spread over what follows the first. Outside a bubble an AQM that
-// reads a clock of less than some milliseconds often breaks determinism instead, and
-// no-clock is then not checked.
+// stream, of 1.2 s, 2.3 s, 99 s and 76 min: it finds what an AQM does after up to 76
+// min by its clock, if a verdict after the pause is another for it. Check has no
+// testing.T, and waits for 250 ms of real time, once and in the midst of all streams
+// at a time: it is blind to what takes longer than that. So is TestAQM where an AQM has
+// goroutines, which a bubble would wait for. Half of the pauses, and Check's, are
+// before a signal that is not the first, where there is one; the others are spread
+// over what follows the first. Outside a bubble an AQM whose clock has a scale of less
+// than some milliseconds may break determinism instead, and no-clock is then not
+// checked.
 //
 // bounded-work and no-allocation measure the program that they run in. Both repeat
 // what they measure and believe the best, so a busy machine does not break them; an

@@ -305,8 +305,7 @@ func stackOfAsker() (stack []string) {
 	buf := make([]byte, 1<<20)
 	all := string(buf[:runtime.Stack(buf, true)])
 	for goroutine := range strings.SplitSeq(all, "\n\n") {
-		asks := strings.Contains(goroutine, kit+"(*session).watch.func1") || strings.Contains(goroutine, kit+"(*session).inBubble.func1")
-		if !asks || strings.Contains(goroutine, "synctest.Run(") || strings.Contains(goroutine, "testing.tRunner(") { // these wait for one that does
+		if !strings.Contains(goroutine, kit+"(*session).ask(") && !strings.Contains(goroutine, kit+"(*session).make(") {
 			continue
 		}
 		lines := strings.Split(goroutine, "\n")

@@ -67,7 +67,7 @@ func piDomain() Domain {
 	return Domain{
 		Rate: Range[uint64]{18e6, 20e6}, RTT: Range[time.Duration]{100 * time.Millisecond, 120 * time.Millisecond}, Flows: Range[int]{20, 25},
 		Unit: aqm.Packets, Target: 60,
-		Band: Range[float64]{.7, 1.5}, Swing: 1.2, Settle: 10 * time.Second, Utilisation: .95,
+		Band: Range[float64]{.75, 1.35}, Swing: .9, Settle: 10 * time.Second, Utilisation: .95,
 		Points: 3,
 	}
 }
