@@ -1,10 +1,15 @@
 package pi
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/aqmkit/aqmkit/aqm"
+	"github.com/aqmkit/aqmkit/internal/oracle"
 	"github.com/aqmkit/aqmkit/internal/script"
 )
 
@@ -17,31 +22,60 @@ func FuzzPI(f *testing.F) {
 		if len(data) < 3 {
 			return
 		}
-		// Gains that take p from 0 to 1 within a few updates.
-		c := Config{
-			Unit:        aqm.Packets,
-			QRef:        float64(data[1]%32) + 0.5,
-			Interval:    (time.Duration(data[2]) + 1) * 100 * time.Microsecond,
-			MeanPacket:  1000,
-			ScaleBySize: data[0]&0x80 != 0,
-		}
-		c.A = 0.5 / c.QRef
-		c.B = c.A * (0.5 + float64(data[0]>>4&3)/8)
-		if data[0]&0x40 != 0 {
-			c.MaxECN = 0.4987654321 // no sum of gains and distances, which rounding would put on either side
-		}
-		switch data[0] & 3 {
-		case 1:
-			c = c.InBytes()
-		case 2, 3:
-			c = c.InDelay(8_000_000)
-			c.Squared = data[0]&3 == 3
-		}
-		a, b, differ := pair(t, c)
-		m := script.Machine{LimitPackets: 60, Judged: script.Agree(differ)}
-		s := script.Decode(data[3:], 4096)
-		if err := m.Run(s, a, b); err != nil {
-			t.Fatalf("config %+v: %v\n%v", c, err, s)
+		if err := lockstep(t, [3]byte(data), script.Decode(data[3:], 2048)); err != nil {
+			t.Fatal(err)
 		}
 	})
+}
+
+// TestOracle runs long random scripts, disturbed, with reconfigurations between
+// every two units.
+func TestOracle(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed, 2001))
+	for range 100 {
+		s := script.Random(r, 2000, time.Millisecond)
+		script.Disturb(r, s, 50)
+		require.NoError(t, lockstep(t, [3]byte{byte(r.Uint32()), byte(r.Uint32()), byte(r.Uint32())}, s))
+	}
+}
+
+// configFrom makes any three bytes a valid Config with gains that take p from 0 to 1
+// within a few updates.
+func configFrom(b [3]byte) Config {
+	c := Config{
+		Unit:        aqm.Packets,
+		QRef:        float64(b[1]%32) + 0.5,
+		Interval:    (time.Duration(b[2]) + 1) * 100 * time.Microsecond,
+		MeanPacket:  1000,
+		ScaleBySize: b[0]&0x80 != 0,
+	}
+	c.A = 0.5 / c.QRef
+	c.B = c.A * (0.5 + float64(b[0]>>4&3)/8)
+	if b[0]&0x40 != 0 {
+		c.MaxECN = 0.4987654321 // no sum of gains and distances, which rounding would put on either side
+	}
+	switch b[0] & 3 {
+	case 1:
+		c = c.InBytes()
+	case 2, 3:
+		c = c.InDelay(8_000_000)
+		c.Squared = b[0]&3 == 3
+	}
+	return c
+}
+
+// lockstep runs s under the configuration that b is and returns the first difference.
+func lockstep(t *testing.T, b [3]byte, s script.Script) error {
+	c := configFrom(b)
+	fast, slow, differ := pair(t, c)
+	m := script.Machine{LimitPackets: 60, Judged: script.Agree(differ), Reconfigure: func(n int) error {
+		b = [3]byte{b[0] + byte(17*n+1), b[1] + byte(n), b[2] ^ byte(n<<4)}
+		c := configFrom(b)
+		slow.(numbered).AQM.(*oracle.PI).Reconfigure(naive(c))
+		return fast.(numbered).AQM.(*PI).Reconfigure(c)
+	}}
+	if err := m.Run(s, fast, slow); err != nil {
+		return fmt.Errorf("config %+v: %w\n%v", c, err, s)
+	}
+	return nil
 }

@@ -40,6 +40,14 @@ func (n numbered) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdi
 	return n.AQM.Enqueue(now, p, q)
 }
 
+// naive returns the oracle of a PI under c, without a source.
+func naive(c Config) *oracle.PI {
+	return &oracle.PI{
+		A: c.A, B: c.B, QRef: c.QRef, Interval: c.Interval, Unit: c.Unit, MeanPacket: c.MeanPacket,
+		Squared: c.Squared, ScaleBySize: c.ScaleBySize, MaxECN: c.MaxECN,
+	}
+}
+
 // pair returns a PI and its oracle on equal sources, and a function that compares
 // what they know of p.
 func pair(t testing.TB, c Config) (a, b aqm.AQM, differ func() error) {
@@ -48,10 +56,8 @@ func pair(t testing.TB, c Config) (a, b aqm.AQM, differ func() error) {
 	c.Rand = s
 	fast, err := New(c)
 	require.NoError(t, err)
-	slow := &oracle.PI{
-		A: c.A, B: c.B, QRef: c.QRef, Interval: c.Interval, Unit: c.Unit, MeanPacket: c.MeanPacket,
-		Squared: c.Squared, ScaleBySize: c.ScaleBySize, MaxECN: c.MaxECN, Rand: z,
-	}
+	slow := naive(c)
+	slow.Rand = z
 	return numbered{fast, s}, numbered{slow, z}, func() error {
 		state := fast.State()
 		switch {

@@ -1,10 +1,15 @@
 package rem
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/aqmkit/aqmkit/aqm"
+	"github.com/aqmkit/aqmkit/internal/oracle"
 	"github.com/aqmkit/aqmkit/internal/script"
 )
 
@@ -17,29 +22,58 @@ func FuzzREM(f *testing.F) {
 		if len(data) < 3 {
 			return
 		}
-		// Gains that take p close to 1 within a few updates.
-		c := Config{
-			Unit:        aqm.Packets,
-			Gamma:       0.25,
-			Alpha:       0.05 + float64(data[0]>>2&7)/8,
-			Phi:         1.1 + float64(data[0]>>5&1),
-			Target:      float64(data[1]%32) + 0.5,
-			Interval:    (time.Duration(data[2]) + 1) * 10 * time.Millisecond,
-			Rate:        800_000,
-			MeanPacket:  1000,
-			ScaleBySize: data[0]&0x80 != 0,
-		}
-		if data[0]&0x40 != 0 {
-			c.MaxECN = 0.4987654321 // no sum of gains and distances, which rounding would put on either side
-		}
-		if data[0]&1 != 0 {
-			c = c.InBytes()
-		}
-		a, b, differ := pair(t, c)
-		m := script.Machine{LimitPackets: 60, Judged: script.Agree(differ)}
-		s := script.Decode(data[3:], 1024) // the timer has a million ticks in each silence
-		if err := m.Run(s, a, b); err != nil {
-			t.Fatalf("config %+v: %v\n%v", c, err, s)
+		// The timer has a million ticks in each silence.
+		if err := lockstep(t, [3]byte(data), script.Decode(data[3:], 1024)); err != nil {
+			t.Fatal(err)
 		}
 	})
+}
+
+// TestOracle runs long random scripts, disturbed, with reconfigurations.
+func TestOracle(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed, 2001))
+	for range 50 {
+		s := script.Random(r, 2000, 20*time.Millisecond)
+		script.Disturb(r, s, 50)
+		require.NoError(t, lockstep(t, [3]byte{byte(r.Uint32()), byte(r.Uint32()), byte(r.Uint32())}, s))
+	}
+}
+
+// configFrom makes any three bytes a valid Config with gains that take p close to 1
+// within a few updates.
+func configFrom(b [3]byte) Config {
+	c := Config{
+		Unit:        aqm.Packets,
+		Gamma:       0.25,
+		Alpha:       0.05 + float64(b[0]>>2&7)/8,
+		Phi:         1.1 + float64(b[0]>>5&1),
+		Target:      float64(b[1]%32) + 0.5,
+		Interval:    (time.Duration(b[2]) + 1) * 10 * time.Millisecond,
+		Rate:        800_000,
+		MeanPacket:  1000,
+		ScaleBySize: b[0]&0x80 != 0,
+	}
+	if b[0]&0x40 != 0 {
+		c.MaxECN = 0.4987654321 // no sum of gains and distances, which rounding would put on either side
+	}
+	if b[0]&1 != 0 {
+		c = c.InBytes()
+	}
+	return c
+}
+
+// lockstep runs s under the configuration that b is and returns the first difference.
+func lockstep(t *testing.T, b [3]byte, s script.Script) error {
+	c := configFrom(b)
+	fast, slow, differ := pair(t, c)
+	m := script.Machine{LimitPackets: 60, Judged: script.Agree(differ), Reconfigure: func(n int) error {
+		b = [3]byte{b[0] + byte(17*n+1), b[1] + byte(n), b[2] ^ byte(n<<4)}
+		c := configFrom(b)
+		slow.(numbered).AQM.(*oracle.REM).Reconfigure(naive(c))
+		return fast.(numbered).AQM.(*REM).Reconfigure(c)
+	}}
+	if err := m.Run(s, fast, slow); err != nil {
+		return fmt.Errorf("config %+v: %w\n%v", c, err, s)
+	}
+	return nil
 }

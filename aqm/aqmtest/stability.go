@@ -14,7 +14,7 @@ import (
 var (
 	settles     = Law{"settles", "A step of load or capacity is over within Domain.Settle."}
 	mean        = Law{"mean", "The mean of the queue is in Domain.Band around the target."}
-	oscillation = Law{"oscillation", "The queue swings by no more than Domain.Swing of the target."}
+	oscillation = Law{"oscillation", "The queue swings by no more than Domain.Swing of its mean."}
 	utilisation = Law{"utilisation", "The link is busy for Domain.Utilisation of the time."}
 )
 

@@ -52,8 +52,8 @@ type Domain struct {
 	Target float64  // in Unit; > 0; where the queue is to stand
 
 	Band        Range[float64] // share of Target; 0 <= Low < High; where the mean of the queue is to be
-	Swing       float64        // share of Target; > 0; half of the distance between the 5 % and the 95 % quantile of the queue is at most this
-	Settle      time.Duration  // [20 RTT.High, 1h]; after a step; means over a tenth of it then stay in Band, widened by Swing
+	Swing       float64        // share of the mean; > 0; half of the distance between the 5 % and the 95 % quantile of the queue is at most this
+	Settle      time.Duration  // [20 RTT.High, 1h]; after a step; means over a tenth of it then stay in Band, give or take Swing
 	Utilisation float64        // [0, 1]; least share of the time that the link is busy
 
 	Sender Sender // of the flows
@@ -106,7 +106,7 @@ func (d Domain) Validate() error {
 	require(d.Unit < aqm.NumUnits, "Unit = %v, must be Packets, Bytes or Delay", d.Unit)
 	require(d.Target > 0 && d.Target <= math.MaxInt32, "Target = %v %v, must be in (0, 2^31)", d.Target, d.Unit)
 	require(d.Band.Low >= 0 && d.Band.Low < d.Band.High && d.Band.High <= 1e6, "Band = %v to %v of the target, must be a range in [0, 1e6]", d.Band.Low, d.Band.High)
-	require(d.Swing > 0 && d.Swing <= 1e6, "Swing = %v of the target, must be in (0, 1e6]", d.Swing)
+	require(d.Swing > 0 && d.Swing <= 1e6, "Swing = %v of the mean, must be in (0, 1e6]", d.Swing)
 	require(d.Settle > 0 && d.Settle <= time.Hour && d.Settle >= 20*d.RTT.High, "Settle = %v, must be in [20 RTT.High, 1h]", d.Settle)
 	require(d.Utilisation >= 0 && d.Utilisation <= 1, "Utilisation = %v, must be in [0, 1]", d.Utilisation)
 	require(d.Sender < numSenders, "Sender = %d, must be Reno, CUBIC or DCTCP", d.Sender)

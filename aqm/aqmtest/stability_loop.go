@@ -117,18 +117,19 @@ const restart = "start after 10m of silence"
 func (l *closedLoop) judge(p *Phase, samples []float64) error {
 	d := l.domain
 	share := func(x float64) float64 { return x / d.Target }
-	var low, high []float64 // the means of the blocks that are out of bounds, once they must not be
+	least, most := d.Band.Low*max(0, 1-d.Swing), d.Band.High*(1+d.Swing)
+	low, high := 0, 0 // blocks out of bounds, once they must not be
 	block := len(samples) / (2 * blocks)
 	for i := range 2 * blocks {
 		m := share(meanOf(samples[i*block : (i+1)*block]))
-		if m >= d.Band.Low-d.Swing && m <= d.Band.High+d.Swing {
+		if m >= least && m <= most {
 			continue
 		}
 		p.Settled = time.Duration(i+1) * d.Settle / blocks
-		if i >= blocks && m < d.Band.Low {
-			low = append(low, m)
+		if i >= blocks && m < least {
+			low++
 		} else if i >= blocks {
-			high = append(high, m)
+			high++
 		}
 	}
 	late := slices.Clone(samples[blocks*block:])
@@ -142,11 +143,11 @@ func (l *closedLoop) judge(p *Phase, samples []float64) error {
 			errs = append(errs, &Instability{promise, l.point, *p, fmt.Sprintf(format, args...)})
 		}
 	}
-	require(len(low)+len(high) == 0, settles, "of %d means over %v that begin %v after the step, %d are below and %d above [%.3g, %.3g] of the target of %v %v",
-		blocks, d.Settle/blocks, d.Settle, len(low), len(high), max(0, d.Band.Low-d.Swing), d.Band.High+d.Swing, d.Target, d.Unit)
-	m, s := share(p.Mean), share(p.Swing)
+	require(low+high == 0, settles, "of %d means over %v that begin %v after the step, %d are below and %d above [%.3g, %.3g] of the target of %v %v",
+		blocks, d.Settle/blocks, d.Settle, low, high, least, most, d.Target, d.Unit)
+	m := share(p.Mean)
 	require(m >= d.Band.Low && m <= d.Band.High, mean, "the mean is %.3g of the target of %v %v, must be in [%v, %v]", m, d.Target, d.Unit, d.Band.Low, d.Band.High)
-	require(s <= d.Swing, oscillation, "the swing is %.3g of the target of %v %v, must be <= %v", s, d.Target, d.Unit, d.Swing)
+	require(p.Swing <= d.Swing*p.Mean, oscillation, "the swing is %.3g of the mean, must be <= %v", p.Swing/p.Mean, d.Swing)
 	require(p.Model == fluid || p.Utilisation >= d.Utilisation, utilisation, "the link is busy for %.3g of the time, must be >= %v", p.Utilisation, d.Utilisation)
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -27,6 +28,27 @@ type PI struct {
 	clock   aqm.Time
 	next    aqm.Time
 	started bool
+}
+
+// Reconfigure goes on with the parameters of c, but for its Rand. The probability of
+// a signal stays, and so does the last tick, one period after which comes the next.
+// In another unit, the queue stood where it did in proportion to the reference.
+func (o *PI) Reconfigure(c *PI) {
+	if c.Unit != o.Unit {
+		o.QOld = o.QOld * (c.QRef / o.QRef)
+		o.delay = 0
+	}
+	if c.Squared && !o.Squared {
+		o.P = math.Sqrt(o.P)
+	}
+	if !c.Squared && o.Squared {
+		o.P = o.P * o.P
+	}
+	if o.started {
+		o.next += aqm.Time(c.Interval - o.Interval)
+	}
+	o.A, o.B, o.QRef, o.Interval, o.Unit = c.A, c.B, c.QRef, c.Interval, c.Unit
+	o.MeanPacket, o.Squared, o.ScaleBySize, o.MaxECN = c.MeanPacket, c.Squared, c.ScaleBySize, c.MaxECN
 }
 
 // Enqueue judges an arrival.

@@ -30,6 +30,26 @@ type REM struct {
 	started bool
 }
 
+// Reconfigure goes on with the parameters of c, but for its Rand. The probability of
+// a signal stays, and so does the last tick, one period after which comes the next.
+// What has arrived since then goes on in the new unit, in whole packets.
+func (o *REM) Reconfigure(c *REM) {
+	if o.Unit == aqm.Packets && c.Unit == aqm.Bytes {
+		o.x = o.x * float64(c.MeanPacket)
+	}
+	if o.Unit == aqm.Bytes && c.Unit == aqm.Packets {
+		o.x = math.Floor(o.x / float64(o.MeanPacket))
+	}
+	if c.Phi != o.Phi { // phi^-price is what it was
+		o.Price = o.Price * math.Log(o.Phi) / math.Log(c.Phi)
+	}
+	if o.started {
+		o.next += aqm.Time(c.Interval - o.Interval)
+	}
+	o.Gamma, o.Alpha, o.Phi, o.Target, o.Interval, o.Rate, o.Unit = c.Gamma, c.Alpha, c.Phi, c.Target, c.Interval, c.Rate, c.Unit
+	o.MeanPacket, o.ScaleBySize, o.MaxECN = c.MeanPacket, c.ScaleBySize, c.MaxECN
+}
+
 // Enqueue judges an arrival.
 func (o *REM) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	o.pass(now, float64(q.Packets), float64(q.Bytes))

@@ -75,7 +75,6 @@ type codelModel struct {
 
 	dropped  int  // in the dequeue under way
 	entering bool // by its last drop
-	marked   bool
 	largest  int64
 	list     []int
 }

@@ -96,38 +96,54 @@ const length = 6000 // operations of a script, but for the long one
 // while packets are queued, one with a queue of two packets that wait for long, and one
 // with a queue of ten that stands for more than 2^16 packets.
 func (f family) scripts(variant int) []script.Script {
+	key := fmt.Sprint(f.name, variant)
+	if made[key] == nil {
+		made[key] = f.makeScripts(variant)
+	}
+	return made[key]
+}
+
+var made = map[string][]script.Script{} // by family and variant
+
+func (f family) makeScripts(variant int) (scripts []script.Script) {
+	n, every := length, 40
+	if f.short {
+		n, every = length/3, 10
+	}
 	r := rand.New(rand.NewPCG(uint64(variant), 5))
-	scripts := []script.Script{script.Random(r, length, f.period)}
-	for range 3 {
-		s := script.Random(r, length, f.period)
-		script.Disturb(r, s, 40)
+	for number := range 4 {
+		s := script.Random(r, n, f.period)
+		if number > 0 {
+			script.Disturb(r, s, every)
+		}
 		scripts = append(scripts, s)
 	}
 	arrive, depart := script.Op{Kind: script.Arrive, Wait: f.period, Size: 1000, ECN: aqm.ECT0}, script.Op{Kind: script.Depart}
 	slow := arrive
 	slow.Wait *= 20
-	var pauses, few, stand script.Script
+	var pauses, few script.Script
 	for i := range 200 {
 		pause := depart
 		pause.Wait = 1 << (16 + i%28) // ns, to 2.4 h
 		pauses = append(pauses, arrive, arrive, arrive, pause, depart, depart)
 	}
-	for i := range 1000 {
-		few = append(few, slow)
-		if i > 0 {
-			few = append(few, depart)
-		}
+	few = append(few, slow)
+	for range 1000 {
+		few = append(few, slow, depart)
 	}
-	for i := range 160_000 {
-		stand = append(stand, arrive)
-		if i >= 10 {
-			stand = append(stand, depart)
-		}
+	scripts = append(scripts, pauses, few)
+	switch {
+	case f.short:
+		return scripts
+	case variant > 0:
+		return append(scripts, f.scripts(0)[len(scripts)])
 	}
-	if f.short {
-		return append(scripts, pauses, few)
+	const packets = 160_000
+	stand := append(make(script.Script, 0, 2*packets), slices.Repeat(script.Script{arrive}, 10)...)
+	for range packets {
+		stand = append(stand, arrive, depart)
 	}
-	return append(scripts, pauses, few, stand)
+	return append(scripts, stand)
 }
 
 // numbered is a source whose number is that of the question, so that two algorithms

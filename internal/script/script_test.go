@@ -61,10 +61,18 @@ func TestMachine(t *testing.T) {
 	arrive := Op{Kind: Arrive, Size: 1000}
 	require.NoError(t, m.Run(Script{
 		arrive, arrive, arrive, // the third finds no room
-		{Kind: LimitPackets, N: 3}, arrive, arrive,
-		{Kind: LimitBytes, N: 3999}, {Kind: LimitPackets, N: 100}, arrive,
-		{Kind: LimitBytes, N: 4000}, arrive,
-		{Kind: Reconfigure, N: 1}, {Kind: Flush}, {Kind: Depart}, arrive, {Kind: Depart},
+		{Kind: LimitPackets, N: 3},
+		arrive, arrive,
+		{Kind: LimitBytes, N: 3999},
+		{Kind: LimitPackets, N: 100},
+		arrive,
+		{Kind: LimitBytes, N: 4000},
+		arrive,
+		{Kind: Reconfigure, N: 1},
+		{Kind: Flush},
+		{Kind: Depart},
+		arrive,
+		{Kind: Depart},
 	}, aqm.TailDrop{}))
 	assert.Equal(t, []bool{false, false, true, false, true, true, false, false, false}, full)
 	assert.Equal(t, []int{0, 1, 2, 2, 3, 3, 3, 0, 0}, packets)

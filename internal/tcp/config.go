@@ -122,7 +122,6 @@ type params struct {
 	delack     aqm.Time
 	ackEvery   int64 // bytes
 	limited    int64 // bytes; what limited transmit adds for each duplicate ACK
-	ect        aqm.ECN
 }
 
 func (c Config) params() *params {
