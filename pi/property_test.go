@@ -3,6 +3,7 @@ package pi
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
 )
 
 const seed = 1
@@ -85,29 +87,89 @@ func TestProperties(t *testing.T) {
 		},
 		gen.Float64Range(0, 1), gen.SliceOf(gen.IntRange(2, 300))))
 
-	properties.Property("origin: shifting the clock changes no verdict", prop.ForAll(
-		func(random uint64, shift int64) bool {
-			for _, c := range []Config{DefaultConfig(), PI2()} {
-				run := func(start aqm.Time) (verdicts []aqm.Verdict) {
-					m := script.Machine{Now: start, Judged: func(j script.Judgement) error {
-						verdicts = append(verdicts, j.Verdicts[0])
-						return nil
-					}}
-					if err := m.Run(script.Random(rand.New(rand.NewPCG(random, 0)), 2000, 270*time.Microsecond), fresh(c, 0.1)); err != nil {
-						panic(err)
-					}
-					return verdicts
+	properties.Property("fixed point: a queue at QRef leaves any p as it is, and one beside it moves p to its side", prop.ForAll(
+		func(prob float64, units int, off int, updates int64) bool {
+			c := []Config{DefaultConfig(), DefaultConfig().InBytes(), DefaultConfig().InDelay(4_000_000)}[units]
+			a := fresh(c, prob)
+			see := func(now int64, q int) { // 1 ms a packet
+				p := aqm.Packet{Size: 500, EnqueuedAt: aqm.Time(now - int64(q)*1e6)}
+				a.Dequeue(aqm.Time(now), p, aqm.Occupancy{Packets: q - 1, Bytes: 500 * int64(q-1)})
+			}
+			const at = 50 // QRef
+			see(0, at)
+			see(int64(c.Interval), at) // from here on q_old is at QRef too
+			start := a.prob
+			now := (1 + updates) * int64(c.Interval)
+			see(now, at)
+			if a.updates != uint64(1+updates) || math.Abs(a.prob-start) > 1e-12 {
+				return false
+			}
+			see(now+1, at+off)
+			see(now+int64(c.Interval)+1, at+off)
+			return (a.prob-start)*float64(off) > 0 || off == 0 || a.prob == 0 || a.prob == 1
+		},
+		gen.Float64Range(0, 1), gen.IntRange(0, 2), gen.IntRange(-49, 200), gen.Int64Range(0, 1_000_000)))
+
+	// verdicts runs s under c, from the instant start.
+	signals := 0
+	verdicts := func(c Config, s script.Script, start aqm.Time) (all []aqm.Verdict) {
+		m := script.Machine{Now: start, LimitPackets: 60, Judged: func(j script.Judgement) error {
+			if v := j.Verdicts[0]; v.Reason == aqm.Early || v.Reason == aqm.Forced {
+				signals++
+			}
+			all = append(all, j.Verdicts[0])
+			return nil
+		}}
+		if err := m.Run(s, fresh(c, 0.1)); err != nil {
+			panic(err)
+		}
+		return all
+	}
+
+	properties.Property("scale: all times, or all sizes, multiplied by a power of 2 change no verdict", scripttest.ForAll(
+		func(s script.Script, n int) bool {
+			k := float64(int64(1) << n)
+			long, large := slices.Clone(s), slices.Clone(s)
+			for i := range s {
+				long[i].Wait <<= n
+				large[i].Size <<= n
+			}
+			scaled := func(c Config, slower, larger, unit float64) Config {
+				c.Interval = time.Duration(float64(c.Interval) * slower)
+				c.MeanPacket = uint32(float64(c.MeanPacket) * larger)
+				c.QRef, c.A, c.B = c.QRef*unit, c.A/unit, c.B/unit
+				return c
+			}
+			packets := DefaultConfig()
+			packets.QRef, packets.A, packets.B = 20, 0.01, 0.009
+			bytes, delay := packets.InBytes(), packets.InDelay(8_000_000)
+			squared := delay
+			squared.Squared = true
+			bytes.ScaleBySize = true
+			for _, c := range []Config{packets, bytes} {
+				if !slices.Equal(verdicts(c, s, 0), verdicts(scaled(c, k, 1, 1), long, 0)) {
+					return false
 				}
-				one, other := run(0), run(aqm.Time(shift))
-				for i := range one {
-					if one[i] != other[i] {
-						return false
-					}
+			}
+			for _, c := range []Config{delay, squared} {
+				if !slices.Equal(verdicts(c, s, 0), verdicts(scaled(c, k, 1, k), long, 0)) {
+					return false
+				}
+			}
+			return slices.Equal(verdicts(bytes, s, 0), verdicts(scaled(bytes, 1, k, k), large, 0))
+		},
+		scripttest.Random(2000, 270*time.Microsecond), gen.IntRange(1, 10)))
+
+	properties.Property("origin: shifting the clock changes no verdict", scripttest.ForAll(
+		func(s script.Script, shift int64) bool {
+			for _, c := range []Config{DefaultConfig(), PI2()} {
+				if !slices.Equal(verdicts(c, s, 0), verdicts(c, s, aqm.Time(shift))) {
+					return false
 				}
 			}
 			return true
 		},
-		gen.UInt64(), gen.Int64Range(-1<<61, 1<<61)))
+		scripttest.Random(2000, 270*time.Microsecond), gen.Int64Range(-1<<61, 1<<61)))
 
 	properties.Property("hostile: any time, size and occupancy leaves p in [0, 1] and the rules kept", prop.ForAll(
 		func(random uint64) bool {
@@ -138,4 +200,7 @@ func TestProperties(t *testing.T) {
 		gen.UInt64()))
 
 	properties.TestingRun(t)
+	if signals == 0 {
+		t.Error("nothing was signalled")
+	}
 }

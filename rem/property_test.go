@@ -3,6 +3,7 @@ package rem
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
 )
 
 const seed = 1
@@ -81,7 +83,7 @@ func TestProperties(t *testing.T) {
 		},
 		gen.Float64Range(0, 10), gen.SliceOf(gen.IntRange(0, 100)), gen.SliceOfN(7, gen.IntRange(0, 10))))
 
-	properties.Property("decoupled: a queue at Target under arrivals at capacity leaves any price as it is", prop.ForAll(
+	properties.Property("fixed point: a queue at Target under arrivals at capacity leaves any price as it is", prop.ForAll(
 		func(price float64, updates int) bool {
 			c := DefaultConfig()
 			c.Rate = 12_000_000 // 3 packets in an Interval
@@ -98,29 +100,56 @@ func TestProperties(t *testing.T) {
 		},
 		gen.Float64Range(0, 1000), gen.IntRange(0, 200)))
 
-	properties.Property("origin: shifting the clock changes no verdict", prop.ForAll(
-		func(random uint64, shift int64) bool {
-			c := DefaultConfig()
-			c.Gamma *= 10
-			run := func(start aqm.Time) (verdicts []aqm.Verdict) {
-				m := script.Machine{Now: start, Judged: func(j script.Judgement) error {
-					verdicts = append(verdicts, j.Verdicts[0])
-					return nil
-				}}
-				if err := m.Run(script.Random(rand.New(rand.NewPCG(random, 0)), 2000, 800*time.Microsecond), fresh(c, 100)); err != nil {
-					panic(err)
-				}
-				return verdicts
+	// verdicts runs s under c, from the instant start.
+	signals := 0
+	verdicts := func(c Config, s script.Script, start aqm.Time) (all []aqm.Verdict) {
+		m := script.Machine{Now: start, LimitPackets: 60, Judged: func(j script.Judgement) error {
+			if j.Verdicts[0].Reason == aqm.Early {
+				signals++
 			}
-			one, other := run(0), run(aqm.Time(shift))
-			for i := range one {
-				if one[i] != other[i] {
+			all = append(all, j.Verdicts[0])
+			return nil
+		}}
+		if err := m.Run(s, fresh(c, 100)); err != nil {
+			panic(err)
+		}
+		return all
+	}
+	quick := DefaultConfig()
+	quick.Gamma *= 10
+
+	properties.Property("scale: all times, or all sizes, multiplied by a power of 2 change no verdict", scripttest.ForAll(
+		func(s script.Script, n int) bool {
+			long, large := slices.Clone(s), slices.Clone(s)
+			for i := range s {
+				long[i].Wait <<= n
+				large[i].Size <<= n
+			}
+			bytes := quick.InBytes()
+			bytes.ScaleBySize = true
+			for _, c := range []Config{quick, bytes} {
+				c.Rate = 1 << 20
+				slower := c
+				slower.Interval <<= n
+				slower.Rate >>= n
+				if !slices.Equal(verdicts(c, s, 0), verdicts(slower, long, 0)) {
 					return false
 				}
 			}
-			return true
+			larger := bytes
+			larger.Rate <<= n
+			larger.MeanPacket <<= n
+			larger.Target *= float64(int64(1) << n)
+			larger.Gamma /= float64(int64(1) << n)
+			return slices.Equal(verdicts(bytes, s, 0), verdicts(larger, large, 0))
 		},
-		gen.UInt64(), gen.Int64Range(-1<<61, 1<<61)))
+		scripttest.Random(2000, 800*time.Microsecond), gen.IntRange(1, 10)))
+
+	properties.Property("origin: shifting the clock changes no verdict", scripttest.ForAll(
+		func(s script.Script, shift int64) bool {
+			return slices.Equal(verdicts(quick, s, 0), verdicts(quick, s, aqm.Time(shift)))
+		},
+		scripttest.Random(2000, 800*time.Microsecond), gen.Int64Range(-1<<61, 1<<61)))
 
 	properties.Property("hostile: any time, size and occupancy leaves p in [0, 1] and the rules kept", prop.ForAll(
 		func(random uint64) bool {
@@ -151,4 +180,7 @@ func TestProperties(t *testing.T) {
 		gen.UInt64()))
 
 	properties.TestingRun(t)
+	if signals == 0 {
+		t.Error("nothing was signalled")
+	}
 }

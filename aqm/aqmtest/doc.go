@@ -123,4 +123,16 @@
 // AQM that allocates once for all its instances passes. no-allocation sets GOMAXPROCS
 // to 1 for some milliseconds. What a check cannot end, such as a call that loops for
 // ever, goes on in its goroutine until the program ends.
+//
+// # Stability
+//
+// A law that keeps every promise of the contract may still not control a queue:
+// stability is a property of the loop of AQM and TCP. [TestStability] closes that loop
+// over points drawn from a [Domain] of capacities, round-trip times and numbers of
+// flows, first in a fluid model and then in a simulation of packets. The queue has to
+// settle, its mean has to stay in a band around the target that the caller names, its
+// oscillation has to be bounded and the link busy: at the start, after the load has
+// doubled and halved, after the capacity has, and after ten minutes of silence. An
+// algorithm is promised to be stable where it is designed to be, so that the Domain
+// says what is promised, and builds the algorithm for each point where it has to be.
 package aqmtest
