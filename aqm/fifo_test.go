@@ -344,3 +344,49 @@ func TestFIFOAllocatesNothing(t *testing.T) {
 		assert.NotZero(t, c, "every regime was driven: %+v", s)
 	}
 }
+
+// TestManyPackets runs a FIFO whose counters are about to pass 2^32, and one whose
+// counters are about to wrap, beside a fresh one.
+func TestManyPackets(t *testing.T) {
+	for _, start := range []uint64{1<<32 - 700, math.MaxUint64 - 700} {
+		coin := func() AQM {
+			r := rand.New(rand.NewPCG(3, 3))
+			toss := func(_ Time, p Packet, q Occupancy) Verdict {
+				if q.Full {
+					return Verdict{Drop, Overflow}
+				}
+				return MarkOrDrop(p.ECN, Reason(max(0, r.IntN(8)-5)))
+			}
+			return scripted{toss, toss}
+		}
+		c := FIFOConfig[int]{LimitPackets: 20, LimitBytes: 12_000}
+		fresh, old := newFIFO(t, c, coin()), newFIFO(t, c, coin())
+		old.tail, old.head, old.tailBytes, old.headBytes = start, start, start, start
+		old.refused, old.dropped, old.flushed = Count{start, start}, Count{start, start}, Count{start, start}
+		r := rand.New(rand.NewPCG(4, 4))
+		for i := range 5000 {
+			switch n := r.IntN(100); {
+			case n == 0:
+				fresh.Flush(nil)
+				old.Flush(nil)
+			case n < 60:
+				p := Packet{Size: r.Uint32N(1500), ECN: ECN(r.IntN(4))}
+				require.Equal(t, fresh.Enqueue(Time(i), i, p), old.Enqueue(Time(i), i, p))
+			default:
+				item, p, ok := fresh.Dequeue(Time(i))
+				oldItem, oldP, oldOK := old.Dequeue(Time(i))
+				require.Equal(t, []any{item, p, ok}, []any{oldItem, oldP, oldOK})
+			}
+			require.Equal(t, fresh.Len(), old.Len())
+			require.Equal(t, fresh.Bytes(), old.Bytes())
+			was, now := fresh.Stats(), old.Stats()
+			require.Equal(t, was.Refused.Packets+start, now.Refused.Packets)
+			require.Equal(t, was.Marked, now.Marked)
+			require.Equal(t, was.AtEnqueue[Drop], now.AtEnqueue[Drop])
+			out := now.Refused.Packets + now.Delivered.Packets + now.Dropped.Packets + now.Flushed.Packets
+			require.Equal(t, now.Arrived.Packets, out+uint64(old.Len()))
+		}
+		assert.Less(t, old.tail-start, uint64(5000))
+		assert.Greater(t, old.tail-start, uint64(1400), "the counters passed the end")
+	}
+}

@@ -558,3 +558,25 @@ func everyConfig() []Config {
 	}
 	return all
 }
+
+// TestManyPackets counts beyond 2^32 signals, and their bytes.
+func TestManyPackets(t *testing.T) {
+	p := around(t, says(aqm.Early), Config{Protect: ACKSYN, Carry: true, MarkLimit: 0.9})
+	const many = 1<<32 - 1
+	p.protected, p.carried, p.lost, p.limited = aqm.Count{Packets: 3 * many, Bytes: 40 * many}, many, 2*many, many
+	for range MaxPending + 2 {
+		assert.Equal(t, pass, p.Enqueue(1, packet(aqm.NotECT, aqm.PureACK), aqm.Occupancy{}))
+	}
+	s := p.State()
+	assert.Equal(t, uint64(3*many+MaxPending+2), s.Protected)
+	assert.Equal(t, uint64(40*(many+MaxPending+2)), s.ProtectedBytes)
+	assert.Equal(t, uint64(2*many+2), s.Lost)
+	assert.Equal(t, s.Protected, s.Carried+s.Lost+uint64(s.Pending))
+
+	// The share of marks is the same after any number of packets.
+	for range 100_000 {
+		p.Enqueue(1, packet(aqm.ECT0, aqm.Data), aqm.Occupancy{})
+	}
+	assert.InDelta(t, 0.9, p.State().MarkShare, 1.0/1024)
+	assert.Greater(t, p.State().Limited, uint64(many+5000))
+}

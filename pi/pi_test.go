@@ -468,3 +468,13 @@ func TestNoAllocation(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(1, run))
 	}
 }
+
+// TestManyPackets goes beyond 2^32 updates.
+func TestManyPackets(t *testing.T) {
+	a := build(t, DefaultConfig())
+	a.Enqueue(0, data(500), aqm.Occupancy{})
+	a.updates = 1<<32 - 1
+	a.Dequeue(aqm.Time(2*a.config.Interval), data(500), aqm.Occupancy{Packets: 99})
+	assert.Equal(t, uint64(1<<32+1), a.State().Updates)
+	assert.InDelta(t, 50*a.config.A+50*a.config.B+50*(a.config.A-a.config.B), a.State().Prob, 1e-12, "from 0 to 100 packets, 50 above QRef")
+}

@@ -794,3 +794,17 @@ func TestLayout(t *testing.T) {
 	assert.LessOrEqual(t, unsafe.Offsetof(p.low), uintptr(128))
 	assert.LessOrEqual(t, unsafe.Offsetof(p.estimator), uintptr(64))
 }
+
+// TestManyPackets accumulates a p of which 2^32 packets make half a signal.
+func TestManyPackets(t *testing.T) {
+	c := DefaultConfig()
+	c.Rand = fixed(0)
+	p := 1.0 / (1 << 33)
+	a := at(t, c, p)
+	a.accumulated = 0.5
+	assert.Equal(t, pass, a.Enqueue(1, ect, standing))
+	assert.Equal(t, 0.5+p, a.State().Accumulated)
+	a.accumulated = probLow - 1.5*p
+	assert.Equal(t, pass, a.Enqueue(1, ect, standing))
+	assert.NotEqual(t, pass, a.Enqueue(1, ect, standing))
+}

@@ -412,3 +412,23 @@ func TestHostile(t *testing.T) {
 		}
 	}
 }
+
+// TestManyPackets has a signal due after 2^34 packets, and counts the last of them.
+func TestManyPackets(t *testing.T) {
+	c := Config{MinTh: 10, MaxTh: 20, MaxP: 1.0 / (1 << 33), Weight: 1, MeanPacket: 500, Rate: 1e6, Rand: constant(math.MaxUint64)}
+	for _, scaled := range []bool{false, true} {
+		c.ScaleBySize = scaled
+		r := newRED(t, c)
+		assert.Equal(t, aqm.Pass, r.Enqueue(0, ect0(), packets(15)).Action, "p_b is 2^-34, and u is 1")
+		r.credit += (1<<32 - 2) * r.unit
+		for range 5 {
+			assert.Equal(t, aqm.Pass, r.Enqueue(0, ect0(), packets(15)).Action)
+		}
+		assert.Equal(t, int64(1<<32+4), r.State().Count)
+		r.credit += (3<<32 - 6) * r.unit
+		assert.Equal(t, aqm.Pass, r.Enqueue(0, ect0(), packets(15)).Action)
+		assert.Equal(t, int64(1<<34-1), r.State().Count)
+		assert.Equal(t, aqm.Mark, r.Enqueue(0, ect0(), packets(15)).Action)
+		assert.Zero(t, r.State().Count)
+	}
+}

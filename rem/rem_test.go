@@ -431,3 +431,21 @@ func TestNoAllocation(t *testing.T) {
 	}
 	assert.Zero(t, testing.AllocsPerRun(1, run))
 }
+
+// TestManyPackets has 2^32 packets arrive in an interval, and 2^48 bytes.
+func TestManyPackets(t *testing.T) {
+	r := build(t, DefaultConfig())
+	b := build(t, DefaultConfig().InBytes())
+	for _, a := range []*REM{r, b} {
+		a.Enqueue(0, data(1<<16), aqm.Occupancy{})
+		a.updates = 1<<32 - 1
+	}
+	r.arrived, b.arrived = 1<<32-1, 1<<48-1<<16
+	for _, a := range []*REM{r, b} {
+		a.Enqueue(0, data(1<<16), aqm.Occupancy{})
+		a.Dequeue(aqm.Time(a.config.Interval), data(1000), aqm.Occupancy{Packets: 19, Bytes: 19_000})
+		assert.Equal(t, uint64(1<<32), a.State().Updates)
+	}
+	assert.InEpsilon(t, 0.001*(1<<32-2.5), r.State().Price, 1e-12, "20 packets stand at Target, and 2.5 depart in 2 ms")
+	assert.InEpsilon(t, 1e-6*(1<<48-2500), b.State().Price, 1e-12)
+}

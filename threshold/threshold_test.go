@@ -112,3 +112,14 @@ func TestReconfigure(t *testing.T) {
 	assert.Equal(t, aqm.Mark, th.Enqueue(3, p, q).Action)
 	assert.Equal(t, State{Signals: 1}, th.State(), "the count survives")
 }
+
+// TestManyPackets counts beyond 2^32 signals.
+func TestManyPackets(t *testing.T) {
+	th, err := New(Config{Packets: 10})
+	require.NoError(t, err)
+	th.signals = 1<<32 - 2
+	for range 4 {
+		assert.Equal(t, aqm.Mark, th.Enqueue(1, aqm.Packet{ECN: aqm.ECT0}, aqm.Occupancy{Packets: 11}).Action)
+	}
+	assert.Equal(t, State{Signals: 1<<32 + 2}, th.State())
+}

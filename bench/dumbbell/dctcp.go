@@ -91,8 +91,8 @@ func RunDCTCP(rate uint64, rtt time.Duration, k, flows int, seconds float64) (*D
 	net.Run(end / 4)
 	d.Bottleneck.Measure()
 
-	// A cycle is from one time that the queue rises through half-way between K and its
-	// trough to the next.
+	// A cycle is from one time that the queue rises through the middle between its peak
+	// and its trough, as the analysis has them, to the next.
 	every := aqm.Time(base / 50)
 	n, alpha := 0., 0.
 	var queue []float64
@@ -115,7 +115,7 @@ func RunDCTCP(rate uint64, rtt time.Duration, k, flows int, seconds float64) (*D
 }
 
 // cycles returns the mean of the peaks, and of the differences of peak and trough, of
-// what rises through a level again and again.
+// what rises through a level again and again; zeros if it does not.
 func cycles(queue []float64, level float64) (peak, amplitude float64) {
 	n, below, started := 0., false, false
 	low, high := math.Inf(1), math.Inf(-1)
@@ -132,7 +132,7 @@ func cycles(queue []float64, level float64) (peak, amplitude float64) {
 		low, high = min(low, q), max(high, q)
 	}
 	if n == 0 {
-		return math.NaN(), math.NaN()
+		return 0, 0
 	}
 	return peak / n, amplitude / n
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ func PlotFormat(file string) (string, error) {
 }
 
 // WritePlot draws queue, probability and delay over time, one above the other and a
-// line for each report: that of its first seed.
+// line for each report: that of its first seed. The probability is left out where no
+// algorithm has one.
 func WritePlot(w io.Writer, format string, reports []*Report) error {
 	const width, height = 24 * vg.Centimeter, 26 * vg.Centimeter
 	panels := []struct {
@@ -40,10 +42,13 @@ func WritePlot(w io.Writer, format string, reports []*Report) error {
 		{"probability", func(s netmodel.Sample) float64 { return s.Probability }},
 		{"delay, ms", func(s netmodel.Sample) float64 { return ms(s.Delay) }},
 	}
+	if !slices.ContainsFunc(reports, (*Report).hasProbability) {
+		panels = slices.Delete(panels, 1, 2)
+	}
 	var column [][]*plot.Plot
 	for i, panel := range panels {
 		p := plot.New()
-		p.Y.Label.Text, p.Y.Min = panel.label, 0
+		p.Y.Label.Text = panel.label
 		if i == 0 && len(reports) > 0 {
 			p.Title.Text = heading(reports)
 			p.Title.TextStyle.Font.Size = font.Points(10)
@@ -64,6 +69,10 @@ func WritePlot(w io.Writer, format string, reports []*Report) error {
 			}
 		}
 		p.Add(plotter.NewGrid())
+		p.Y.Min = 0
+		if p.Y.Max <= 0 {
+			p.Y.Max = 1 // an empty range cannot be drawn
+		}
 		column = append(column, []*plot.Plot{p})
 	}
 	var canvas interface {
@@ -84,6 +93,13 @@ func WritePlot(w io.Writer, format string, reports []*Report) error {
 	}
 	_, err := canvas.WriteTo(w)
 	return err
+}
+
+// hasProbability reports whether the algorithm has a probability to signal.
+func (r *Report) hasProbability() bool {
+	a, err := r.Scenario.instance(1)
+	_, ok := a.(prober)
+	return err == nil && ok
 }
 
 // heading says what is drawn; in two lines, so that it fits.

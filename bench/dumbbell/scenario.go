@@ -1,6 +1,7 @@
 package dumbbell
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -38,12 +39,25 @@ type Scenario struct {
 
 	Flows   int           `json:"flows"`         // > 0; long-lived
 	Reverse int           `json:"reverse_flows"` // more of them, in the other direction
-	Kinds   []tcp.Variant `json:"kinds"`         // at least one; flow i is of kind i modulo their number
+	Kinds   Kinds         `json:"kinds"`         // at least one; flow i is of kind i modulo their number
 	ECN     bool          `json:"ecn"`
 	MinRTO  time.Duration `json:"min_rto_ns"` // > 0
 
 	Seconds float64 `json:"seconds"`        // in all
 	Warmup  float64 `json:"warmup_seconds"` // of which at the beginning are left out; in [0, Seconds)
+}
+
+// Kinds are the flows' congestion controls in turn.
+type Kinds []tcp.Variant
+
+// MarshalJSON returns their names.
+func (k Kinds) MarshalJSON() ([]byte, error) { return json.Marshal(k.names()) }
+
+func (k Kinds) names() (names []string) {
+	for _, v := range k {
+		names = append(names, v.String())
+	}
+	return names
 }
 
 // BDP returns the packets of 1500 bytes that fill a link of rate bit/s for one
@@ -65,10 +79,11 @@ func LikeNS2(algorithm string, rate uint64, seconds float64) Scenario {
 
 // Bounds of what can be simulated.
 const (
-	MinRate, MaxRate = 10_000, 1_000_000_000_000 // bit/s
-	MaxFlows         = 1_000_000
-	MaxBuffer        = 100_000_000 // packets
-	MaxSeconds       = 7200        // the clock's end with a million of flows
+	MinRate    = 10_000            // bit/s
+	MaxRate    = 1_000_000_000_000 // bit/s
+	MaxFlows   = 1_000_000
+	MaxBuffer  = 100_000_000 // packets
+	MaxSeconds = 7200        // the clock's end with a million of flows
 )
 
 // Validate returns all that is impossible in s, in one line, or nil.

@@ -32,11 +32,7 @@ func (s Scenario) rtt() string {
 
 // String returns the scenario in one line, but for the algorithm.
 func (s Scenario) String() string {
-	var kinds []string
-	for _, k := range s.Kinds {
-		kinds = append(kinds, k.String())
-	}
-	flows := fmt.Sprint(s.Flows, " ", strings.Join(kinds, " and "), " flows")
+	flows := fmt.Sprint(s.Flows, " ", strings.Join(s.Kinds.names(), " and "), " flows")
 	if s.Flows == 1 {
 		flows = strings.TrimSuffix(flows, "s")
 	}

@@ -114,6 +114,25 @@ func TestLaws(t *testing.T) {
 	}
 }
 
+// TestVectors has the vectors that concern every algorithm: Q3 sends the four
+// codepoints through each, at every load.
+func TestVectors(t *testing.T) {
+	t.Run("Q3", func(t *testing.T) {
+		for _, e := range All() {
+			for name, make := range map[string]Make{"default": e.Default, "paper": e.Paper} {
+				err := aqmtest.Check(func(src rand.Source) aqm.AQM {
+					a, err := make(src)
+					if err != nil {
+						panic(err)
+					}
+					return a
+				}, aqmtest.Only("not-ect", "ce", "ect"))
+				assert.NoError(t, err, "%s, %s", e.Name, name)
+			}
+		}
+	})
+}
+
 // TestSizes prints what an instance takes, the copy of its configuration included.
 // The bound is eight cache lines: of a million queues, half a gigabyte.
 func TestSizes(t *testing.T) {

@@ -21,7 +21,10 @@ import (
 )
 
 type cli struct {
-	Cost costCommand `cmd:"" default:"withargs" help:"Print what a decision costs per packet: every algorithm in each of its regimes, bare, under a policy and in a FIFO, beside the floor."`
+	Cost     costCommand     `cmd:"" default:"withargs" help:"Print what a decision costs per packet: every algorithm in each of its regimes, bare, under a policy and in a FIFO, beside the floor."`
+	Dumbbell dumbbellCommand `cmd:"" help:"Simulate TCP flows over one bottleneck under an algorithm."`
+	Compare  compareCommand  `cmd:"" help:"Simulate the same scenario under every algorithm, side by side."`
+	Validate validateCommand `cmd:"" help:"Compare the simulator with ns-2, ns-3 and DCTCP's closed forms."`
 }
 
 type costCommand struct {
@@ -121,7 +124,7 @@ func run(args []string, results, messages io.Writer) int {
 	status := -1
 	k := kong.Must(&cli{},
 		kong.Name("aqmbench"),
-		kong.Description("Measures what a decision of each algorithm of aqmkit costs."),
+		kong.Description("Measures and compares the algorithms of aqmkit."),
 		kong.Vars{"algorithms": strings.Join(catalog.Names(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(results, messages),

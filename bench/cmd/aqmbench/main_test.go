@@ -17,7 +17,7 @@ func TestCommandLine(t *testing.T) {
 		status           int
 		results, message string
 	}{
-		{"-h", 0, "Measures what a decision of each algorithm of aqmkit costs.", ""},
+		{"-h", 0, "Measures and compares the algorithms of aqmkit.", ""},
 		{"cost -h", 0, "--algorithms=NAME,... ", ""},
 		{"cost -h", 0, "droptail, threshold, red", ""},
 		{"cost --algorithms=blue", 2, "", `--algorithms: unknown algorithm "blue"; there are droptail`},
