@@ -73,7 +73,7 @@ func Design(sender Sender, rate uint64, rtt time.Duration, flows int, meanPacket
 	pipe := float64(rate) / 8 / float64(meanPacket) * rtt.Seconds() // C*RTT, packets
 	k := math.Floor(pipe/7) + 1
 	if sender == TCPECN {
-		k = max(1, math.Ceil(pipe/math.Sqrt(float64(flows))))
+		k = math.Ceil(pipe / math.Sqrt(float64(flows)))
 	}
 	k = max(k, float64(burst))
 	l.Require(k <= math.MaxInt32, "K", k, "packets", "<= %d; rate, rtt or burst is too large", math.MaxInt32)

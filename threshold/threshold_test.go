@@ -33,6 +33,8 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"at K packets", Config{Packets: 20}, aqm.ECT0, aqm.Occupancy{Packets: 20, Bytes: 1e6}, time.Hour, pass, pass},
 		{"above K packets", Config{Packets: 20}, aqm.ECT0, aqm.Occupancy{Packets: 21}, 0, mark, pass},
+		{"above a packet", Config{Packets: 1}, aqm.ECT0, aqm.Occupancy{Packets: 2}, 0, mark, pass},
+		{"above a byte", Config{Bytes: 1}, aqm.ECT0, aqm.Occupancy{Bytes: 2}, 0, mark, pass},
 		{"at K bytes", Config{Bytes: 30000}, aqm.ECT1, aqm.Occupancy{Packets: 500, Bytes: 30000}, time.Hour, pass, pass},
 		{"above K bytes", Config{Bytes: 30000}, aqm.ECT1, aqm.Occupancy{Bytes: 30001}, 0, mark, pass},
 		{"at K sojourn", Config{Sojourn: time.Millisecond}, aqm.ECT0, aqm.Occupancy{Packets: 500, Bytes: 1e6}, time.Millisecond, pass, pass},
@@ -71,6 +73,9 @@ func TestDesign(t *testing.T) {
 		{"strictly above C*RTT/7", DCTCP, 84e6, time.Millisecond, 2, 0, 2}, // 7 packets in flight, so K > 1
 		{"TCP-ECN", TCPECN, 1e9, 300 * time.Microsecond, 25, 0, 5},         // 25 packets in flight / 5
 		{"TCP-ECN of one flow", TCPECN, 1e9, 300 * time.Microsecond, 1, 0, 25},
+		{"the smallest", DCTCP, 1, 1, 1, 0, 1},
+		{"the smallest", TCPECN, 1, 1, math.MaxInt, 0, 1},
+		{"the largest", DCTCP, 1, 1, 1, math.MaxInt32, math.MaxInt32},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, err := Design(tc.sender, tc.rate, tc.rtt, tc.flows, 1500, tc.burst)
@@ -83,6 +88,7 @@ func TestDesign(t *testing.T) {
 	for _, part := range []string{"sender = 9", "rate = 0 bit/s", "rtt = 0s", "flows = 0 flows", "meanPacket = 0 bytes", "burst = -1 packets"} {
 		assert.ErrorContains(t, err, part)
 	}
+	assert.NotContains(t, err.Error(), "K = ", "what follows from them is not looked at")
 	_, err = Design(TCPECN, math.MaxUint64, math.MaxInt64, 1, 1, 0)
 	assert.ErrorContains(t, err, "rate, rtt or burst is too large")
 }
@@ -111,6 +117,21 @@ func TestReconfigure(t *testing.T) {
 	require.NoError(t, th.Reconfigure(Config{Packets: 10}))
 	assert.Equal(t, aqm.Mark, th.Enqueue(3, p, q).Action)
 	assert.Equal(t, State{Signals: 1}, th.State(), "the count survives")
+}
+
+// TestStepBack sees the largest now go on where time steps back, whichever end saw it.
+func TestStepBack(t *testing.T) {
+	for _, arrival := range []bool{true, false} {
+		th, err := New(Config{Sojourn: time.Millisecond})
+		require.NoError(t, err)
+		if arrival {
+			th.Enqueue(5e6, aqm.Packet{}, aqm.Occupancy{})
+		} else {
+			th.Dequeue(5e6, aqm.Packet{EnqueuedAt: 5e6}, aqm.Occupancy{})
+		}
+		assert.Equal(t, aqm.Pass, th.Dequeue(3e6, aqm.Packet{EnqueuedAt: 4e6, ECN: aqm.ECT0}, aqm.Occupancy{}).Action)
+		assert.Equal(t, aqm.Mark, th.Dequeue(3e6, aqm.Packet{EnqueuedAt: 4e6 - 1, ECN: aqm.ECT0}, aqm.Occupancy{}).Action)
+	}
 }
 
 // TestManyPackets counts beyond 2^32 signals.

@@ -62,7 +62,9 @@ func (t *Timer) advance(from aqm.Time, n uint64) {
 }
 
 // SetPeriod changes the period. The next tick is one new period after the last
-// tick, or after the first event where there was none.
+// tick, or after the first event where there was none. If the period became shorter,
+// that may be in the past, and the tick is due at the next event: where time may step
+// back, compare Next with the largest now.
 func (t *Timer) SetPeriod(period time.Duration) {
 	if t.state == running {
 		last := aqm.Time(uint64(t.Next) - uint64(t.period))

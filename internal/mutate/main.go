@@ -115,7 +115,9 @@ func test(m mutant, dir string, all bool, timeout time.Duration) outcome {
 	for _, kind := range kinds {
 		args := append([]string{"test", "-vet=off", "-count=1", "-failfast", "-overlay", filepath.Join(tmp, "overlay.json")}, command(kind, dir)...)
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
-		out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
+		cmd := exec.CommandContext(ctx, "go", args...)
+		killTree(cmd) // a mutant in an endless loop is a grandchild, and goes on allocating
+		out, err := cmd.CombinedOutput()
 		timedOut := ctx.Err() != nil
 		cancel()
 		if bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")) {
