@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"
-	"github.com/leanovate/gopter/prop"
 
 	"github.com/aqmkit/aqmkit/aqm"
+	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
 )
 
 const seed = 1
@@ -32,20 +34,22 @@ func TestProperties(t *testing.T) {
 	parameters := gopter.DefaultTestParametersWithSeed(seed)
 	t.Logf("gopter seed %d", seed)
 	properties := gopter.NewProperties(parameters)
-	properties.Property("Arrived = Refused + Delivered + Dropped + Flushed + queued, in packets and bytes, after every step", prop.ForAll(
-		func(ops []byte, limit int, limitBytes int64, aqmSeed uint64) string {
+	properties.Property("Arrived = Refused + Delivered + Dropped + Flushed + queued, in packets and bytes, after every step", scripttest.ForAll(
+		func(s script.Script, limit int, limitBytes int64, aqmSeed uint64) string {
 			f, err := aqm.NewFIFO(aqm.FIFOConfig[int]{LimitPackets: limit, LimitBytes: limitBytes}, coin{rand.New(rand.NewPCG(aqmSeed, 0))})
 			if err != nil {
 				return err.Error()
 			}
-			for i, op := range ops {
-				switch {
-				case op == 255:
+			var now aqm.Time
+			for i, op := range s {
+				now = now.Add(op.Wait)
+				switch op.Kind {
+				case script.Arrive:
+					f.Enqueue(now, i, aqm.Packet{Size: op.Size, ECN: op.ECN, Class: op.Class})
+				case script.Depart:
+					f.Dequeue(now)
+				case script.Flush:
 					f.Flush(nil)
-				case op&1 == 0:
-					f.Enqueue(aqm.Time(i), i, aqm.Packet{Size: uint32(op) * 13, ECN: aqm.ECN(op >> 1 & 3)})
-				default:
-					f.Dequeue(aqm.Time(i))
 				}
 				s := f.Stats()
 				out := aqm.Count{Packets: uint64(f.Len()), Bytes: uint64(f.Bytes())}
@@ -59,6 +63,6 @@ func TestProperties(t *testing.T) {
 			}
 			return ""
 		},
-		gen.SliceOf(gen.UInt8()), gen.IntRange(1, 20), gen.Int64Range(0, 20_000), gen.UInt64()))
+		scripttest.Hostile(1000, time.Millisecond), gen.IntRange(1, 20), gen.Int64Range(0, 20_000), gen.UInt64()))
 	properties.TestingRun(t)
 }

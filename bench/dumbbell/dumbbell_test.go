@@ -48,6 +48,20 @@ func TestSame(t *testing.T) {
 	assert.NotEqual(t, one, write(3, 1))
 }
 
+// TestNoCrawl: a flow that has sent its window again after a timeout goes on, though
+// the receiver echoes a mark until it hears of the cut. It once took that for a reason
+// not to grow, and had nothing new to say it on: it sent one segment a round trip, all
+// of it for the second time.
+func TestNoCrawl(t *testing.T) {
+	s := LikeNS2("codel", 100e6, 20)
+	s.Settings, s.Warmup = Design, 10
+	r, err := Run([]Scenario{s}, 1, 1, 1, nil)
+	require.NoError(t, err)
+	f := r[0].Runs[0].Figures
+	assert.Zero(t, f.Retransmits, "ten seconds after the start nothing is lost: all is marked")
+	assert.Greater(t, f.Utilisation, 0.99)
+}
+
 // TestConserved: what arrives is sent, dropped or queued, and the goodput is no more
 // than what was sent.
 func TestConserved(t *testing.T) {

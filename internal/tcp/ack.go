@@ -67,7 +67,10 @@ func (e *End) newACK(now aqm.Time, ack int64, ece bool) {
 		if e.una >= e.recover {
 			e.phase, e.dupacks = open, 0
 		}
-		if !ece {
+		// The window was cut for the timeout, and CWR can only be said on new data, which
+		// there is none of while all is sent again: an echo here is of a cut that was made.
+		// To wait for its end would be to crawl at one segment a round trip.
+		if !ece || !e.p.LikeNS2 {
 			e.grow(now, acked, int64(e.cwnd))
 		}
 	}
