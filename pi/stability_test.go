@@ -40,14 +40,15 @@ func loopOf(t *testing.T, mbps, ms, window int) (aqmtest.Domain, aqmtest.MakeAQM
 	flows, target := int(pipe)/window, max(30, pipe/4)
 	c, err := Design(rate, rtt+time.Duration(target/pipe*float64(rtt)), flows, 1500, target, rtt/20)
 	require.NoError(t, err)
-	return aqmtest.Domain{
+	d := aqmtest.Domain{
 		Rate:  aqmtest.Range[uint64]{Low: rate, High: rate},
 		RTT:   aqmtest.Range[time.Duration]{Low: rtt * 3 / 4, High: rtt},
 		Flows: aqmtest.Range[int]{Low: flows, High: flows * 5 / 4},
 		Unit:  aqm.Packets, Target: target,
 		Band: aqmtest.Range[float64]{Low: .8, High: 1.25}, Swing: 1,
 		Settle: 200 * rtt, Utilisation: .95, Points: 2,
-	}, func(src rand.Source) aqm.AQM {
+	}
+	return d, func(src rand.Source) aqm.AQM {
 		c := c
 		c.Rand = src
 		return build(t, c)

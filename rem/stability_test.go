@@ -40,7 +40,7 @@ func loopOf(t *testing.T, mbps, ms, window int) (aqmtest.Domain, aqmtest.MakeAQM
 	flows, target := int(pipe)/window, max(30, pipe/4)
 	c, err := Design(rate, rtt+time.Duration(target/pipe*float64(rtt)), flows, 1500, target, rtt/20)
 	require.NoError(t, err)
-	return aqmtest.Domain{
+	d := aqmtest.Domain{
 		Rate:  aqmtest.Range[uint64]{Low: rate, High: rate},
 		RTT:   aqmtest.Range[time.Duration]{Low: rtt * 3 / 4, High: rtt},
 		Flows: aqmtest.Range[int]{Low: flows, High: flows * 5 / 4},
@@ -52,7 +52,8 @@ func loopOf(t *testing.T, mbps, ms, window int) (aqmtest.Domain, aqmtest.MakeAQM
 			c.Rate = rate
 			return a.(*REM).Reconfigure(c)
 		},
-	}, func(src rand.Source) aqm.AQM {
+	}
+	return d, func(src rand.Source) aqm.AQM {
 		c := c
 		c.Rand = src
 		return build(t, c)
