@@ -48,7 +48,8 @@ func dequeue(d *CoDel, now aqm.Time, sojourn time.Duration, e aqm.ECN) (drops in
 // dropsEvery dequeues every period in [from, until), and returns the instants of
 // the drops.
 func dropsEvery(d *CoDel, period, sojourn time.Duration, from, until aqm.Time) (drops []aqm.Time) {
-	for now := from; now < until; now = now.Add(period) {
+	const most = 100_000 // what a fault may come to
+	for now := from; now < until && len(drops) < most; now = now.Add(period) {
 		n, _ := dequeue(d, now, sojourn, aqm.NotECT)
 		for range n {
 			drops = append(drops, now)
@@ -164,6 +165,13 @@ func TestVectors(t *testing.T) {
 		d.count, d.lastCount, d.dropNext = 5, 4, at(-10*ms)
 		assert.Equal(t, []aqm.Time{at(100 * ms)}, dropsEvery(d, ms, 20*ms, 0, at(101*ms)))
 		assert.Equal(t, State{Dropping: true, Count: 1, LastCount: 1, DropNext: at(200 * ms), Sojourn: 20 * ms}, d.State())
+
+		for last, want := range map[uint32]uint32{3: 2, 4: 1, 2: 3} { // a difference of 2 resumes at 2
+			d = newCoDel(t, DefaultConfig())
+			d.count, d.lastCount, d.dropNext = 5, last, at(-10*ms)
+			dropsEvery(d, ms, 20*ms, 0, at(101*ms))
+			assert.Equal(t, want, d.State().Count)
+		}
 
 		d = newCoDel(t, DefaultConfig())
 		d.above, d.dropping, d.count, d.dropNext = true, true, math.MaxUint32-1, 0
@@ -476,6 +484,7 @@ func TestDesign(t *testing.T) {
 		{"1 Mb/s: a packet's time", 1e6, 100 * ms, 1514, Config{Target: 12_112 * time.Microsecond, Interval: 100 * ms, MTU: 1514}},
 		{"rounded up", 3, 10 * time.Second, 1, Config{Target: 2_666_666_667, Interval: 10 * time.Second, MTU: 1}},
 		{"an infinite rate", math.MaxUint64, 19, 1, Config{Target: 1, Interval: 19, MTU: 1}},
+		{"no rate to speak of", 1, maxInterval, 1, Config{Target: maxInterval / 20, Interval: maxInterval, MTU: 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, err := Design(tc.rate, tc.rtt, tc.mtu)

@@ -25,7 +25,8 @@ func signals(c Config, period, sojourn, until time.Duration, e aqm.ECN) (when []
 	if err != nil {
 		return nil
 	}
-	for now := aqm.Time(0); now < at(until); now = now.Add(period) {
+	const most = 100_000 // what a fault may come to
+	for now := aqm.Time(0); now < at(until) && len(when) < most; now = now.Add(period) {
 		drops, v := dequeue(d, now, sojourn, e)
 		for range drops {
 			when = append(when, now)

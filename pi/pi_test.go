@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aqmkit/aqmkit/aqm"
+	"github.com/aqmkit/aqmkit/internal/num"
 )
 
 var (
@@ -439,6 +440,16 @@ func TestReconfigure(t *testing.T) {
 	assert.InDelta(t, math.Sqrt(want), a.State().Prob, 1e-12)
 	require.NoError(t, a.Reconfigure(c))
 	assert.InDelta(t, want, a.State().Prob, 1e-12)
+	assert.Equal(t, num.NewChance(a.Probability()), a.chance)
+
+	// A delay from before another unit is not believed after it.
+	delay := c.InDelay(4_000_000)
+	require.NoError(t, a.Reconfigure(delay))
+	a.Dequeue(20e6, aqm.Packet{EnqueuedAt: 10e6, Size: 500}, aqm.Occupancy{Packets: 9, Bytes: 4500})
+	require.NoError(t, a.Reconfigure(c))
+	require.NoError(t, a.Reconfigure(delay))
+	a.Enqueue(24e6, data(500), aqm.Occupancy{Packets: 9, Bytes: 4500})
+	assert.Zero(t, a.State().Queue)
 }
 
 // TestLayout keeps the state, less the configuration, within two cache lines.
