@@ -25,6 +25,7 @@ type cli struct {
 	Dumbbell dumbbellCommand `cmd:"" help:"Simulate TCP flows over one bottleneck under an algorithm."`
 	Compare  compareCommand  `cmd:"" help:"Simulate the same scenario under every algorithm, side by side."`
 	Validate validateCommand `cmd:"" help:"Compare the simulator with ns-2, ns-3 and DCTCP's closed forms."`
+	Merge    mergeCommand    `cmd:"" help:"Put the outputs of a study's shards together, and judge its claims."`
 }
 
 type costCommand struct {
