@@ -30,7 +30,7 @@ func browser(t *testing.T) string {
 }
 
 // ask returns what an action found.
-func ask[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T { //nolint:revive // the test comes first
+func ask[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 	t.Helper()
 	x, err := chromedp.Run(ctx, a)
 	require.NoError(t, err)

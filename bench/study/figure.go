@@ -26,8 +26,8 @@ type Figure struct {
 	LogX, LogY     bool
 	XMin, XMax     float64 // 0, 0: as the series need
 	YMin, YMax     float64
-	LegendTop      bool    // else it is below
-	LegendLeft     bool    // else it is to the right
+	LegendTop      bool // else it is below
+	LegendLeft     bool // else it is to the right
 	Series         []Series
 }
 
@@ -118,8 +118,14 @@ func (f *Figure) points(s Series) (xys plotter.XYs) {
 // shades are colours that people who see few of them can tell apart [Okabe and Ito
 // 2008]; past them come those of plotutil.
 var shades = []color.Color{
-	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
-	color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{90, 90, 90, 255}, color.RGBA{0, 0, 0, 255},
+	color.RGBA{0, 114, 178, 255},
+	color.RGBA{213, 94, 0, 255},
+	color.RGBA{0, 158, 115, 255},
+	color.RGBA{204, 121, 167, 255},
+	color.RGBA{230, 159, 0, 255},
+	color.RGBA{86, 180, 233, 255},
+	color.RGBA{90, 90, 90, 255},
+	color.RGBA{0, 0, 0, 255},
 }
 
 func shade(k int) color.Color {
