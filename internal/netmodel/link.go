@@ -156,6 +156,9 @@ func (l *Link) Fire(now aqm.Time) aqm.Time {
 		if int(p.hop) < len(p.flow.links) {
 			p.flow.links[p.hop].send(now, p)
 		} else {
+			if l.net.latency != nil {
+				l.net.latency[KindOf(p.Class)].Add(time.Duration(now - p.sent))
+			}
 			p.flow.to.Receive(now, p)
 		}
 	}

@@ -17,7 +17,13 @@ type Net struct {
 	sacks []*SACK
 	block []Packet
 	links []*Link
+
+	latency *Latency // nil: not measured
 }
+
+// Latency is how long the packets of each kind took from [Flow.Send] to the end of
+// their path.
+type Latency [NumKinds]Histogram
 
 // New returns an empty network with a clock of its own.
 func New() *Net { return &Net{sim: sim.New()} }
@@ -30,6 +36,13 @@ func (n *Net) Now() aqm.Time { return n.sim.Now() }
 
 // Run lets the network run up to a time. Calls may follow each other.
 func (n *Net) Run(until aqm.Time) { n.sim.Run(until) }
+
+// MeasureLatency starts to measure the packets that arrive from now on, anew if that
+// was done before. What it returns goes on being filled.
+func (n *Net) MeasureLatency() *Latency {
+	n.latency = &Latency{}
+	return n.latency
+}
 
 // Links returns all links, in the order in which they were made.
 func (n *Net) Links() []*Link { return n.links }
@@ -158,9 +171,13 @@ func (f *Flow) ID() int { return f.id }
 
 // Send puts a packet on its way, now.
 func (f *Flow) Send(now aqm.Time, p *Packet) {
-	p.flow, p.hop = f, 0
+	p.flow, p.hop, p.sent = f, 0, now
 	f.links[0].send(now, p)
 }
+
+// Departure returns when the last packet of the host's own link, which is a wire, has
+// left or will have left.
+func (f *Flow) Departure() aqm.Time { return f.links[0].free }
 
 // Route has a path in both directions.
 type Route struct{ Forward, Reverse *Path }

@@ -43,7 +43,8 @@ type Packet struct {
 	Class aqm.Class
 	Flags Flags
 	hop   uint8
-	_     [16]byte
+	sent  aqm.Time // Flow.Send's
+	_     [8]byte
 }
 
 // Receiver gets the packets that reach the end of their path, and owns them.

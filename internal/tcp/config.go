@@ -61,6 +61,11 @@ type Config struct {
 
 	Gain float64 // (0, 1]; DCTCP's g [RFC 8257 4.2: 1/16]; used by DCTCP alone
 
+	// SmallQueues keeps a connection from having more than two segments in its host's
+	// own queue: Linux's TCP small queues, at their least [net/ipv4/tcp_output.c,
+	// tcp_small_queue_check]. Without it, windows that nothing signals to fill that queue.
+	SmallQueues bool
+
 	// LikeNS2 has the ends do what ns-2's FullTcp/Sack does where the RFCs leave it
 	// open or say otherwise; see the package documentation.
 	LikeNS2 bool

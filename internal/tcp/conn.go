@@ -142,6 +142,8 @@ type End struct {
 	rttvar    aqm.Time
 	rto       aqm.Time
 	lastSend  aqm.Time
+	sendAt    aqm.Time    // when the host's queue has room again
+	departs   [2]aqm.Time // of the last segments from the host's queue; with SmallQueues
 	state     state
 	phase     phase
 	ecn       bool // negotiated
@@ -213,7 +215,7 @@ func (e *End) reset(path *netmodel.Path, flow int, app App) {
 	*e = End{
 		p: e.p, peer: e.peer, net: e.net, conn: e.conn, id: e.id, armed: e.armed, gen: e.gen,
 		board: board, ooo: ooo, out: path.Flow(e.peer, flow), app: app,
-		end: 1, ssthresh: math.MaxInt64 / 8, rtoAt: sim.Never, delackAt: sim.Never, rto: e.p.initialRTO,
+		end: 1, ssthresh: math.MaxInt64 / 8, rtoAt: sim.Never, delackAt: sim.Never, sendAt: sim.Never, rto: e.p.initialRTO,
 		dctcp: dctcp{alpha: 1},
 	}
 	if e.p.LikeNS2 {
@@ -224,7 +226,7 @@ func (e *End) reset(path *netmodel.Path, flow int, app App) {
 // stop makes what is still under way to this end be ignored.
 func (e *End) stop() {
 	e.gen++
-	e.rtoAt, e.delackAt = sim.Never, sim.Never
+	e.rtoAt, e.delackAt, e.sendAt = sim.Never, sim.Never, sim.Never
 }
 
 // Conn returns the connection of which e is an end.

@@ -22,6 +22,9 @@
 //   - RFC 9438 (CUBIC), without HyStart++ and the undoing of reductions.
 //   - RFC 8257 (DCTCP), both ends.
 //
+// With SmallQueues a connection has two segments at the most in its host's own queue,
+// as Linux's TCP small queues have it at their least.
+//
 // The receiver's application reads at once, so that the receive window is constant.
 // What is left out: timestamps, window scaling (windows are numbers), PRR, RACK and
 // tail loss probes, rescue retransmissions, Nagle's algorithm, keep-alive, path MTU.

@@ -24,6 +24,9 @@ func (e *End) output(now aqm.Time) {
 			if e.nxt-e.una+n > window && !(e.onlyFIN() && e.nxt-e.una <= window) {
 				break
 			}
+			if !e.room(now) {
+				break
+			}
 			e.transmit(now, e.nxt, n)
 		}
 	} else {
@@ -32,6 +35,17 @@ func (e *End) output(now aqm.Time) {
 	if e.ackNow {
 		e.sendACK(now)
 	}
+}
+
+// room reports whether the host's queue has room for a segment. If not, the timer is
+// set for when it has.
+func (e *End) room(now aqm.Time) bool {
+	if !e.p.SmallQueues || e.departs[0] <= now {
+		return true
+	}
+	e.sendAt = e.departs[0]
+	e.arm(e.sendAt)
+	return false
 }
 
 // onlyFIN reports whether nothing but the FIN is left to send.
@@ -87,6 +101,9 @@ func (e *End) transmit(now aqm.Time, seq, n int64) {
 	}
 	e.acknowledge(p, e.ce && e.ecn)
 	e.send(now, p)
+	if e.p.SmallQueues {
+		e.departs[0], e.departs[1] = e.departs[1], e.out.Departure()
+	}
 }
 
 // acknowledge adds what every packet says of the other direction.

@@ -138,7 +138,7 @@ func (e *End) outputInRecovery(now aqm.Time) {
 		window := min(int64(e.cwnd), e.p.ReceiveWindow)
 		for e.nxt < e.end {
 			n := min(e.end-e.nxt, e.p.mss)
-			if e.nxt-e.una+n > window {
+			if e.nxt-e.una+n > window || !e.room(now) {
 				return
 			}
 			e.transmit(now, e.nxt, n)
@@ -148,7 +148,7 @@ func (e *End) outputInRecovery(now aqm.Time) {
 	edge, above := e.edge()
 	for {
 		pipe := e.nxt - edge - above + e.rtxOut // SetPipe
-		if float64(pipe)+e.p.fmss > e.cwnd {
+		if float64(pipe)+e.p.fmss > e.cwnd || !e.room(now) {
 			return
 		}
 		at, n := e.board.gap(max(e.highRtx, e.una), edge)

@@ -5,7 +5,7 @@ import (
 	"github.com/aqmkit/aqmkit/internal/sim"
 )
 
-// The two timers of an end are deadlines. The engine is told of one that is earlier
+// The timers of an end are deadlines. The engine is told of one that is earlier
 // than the event it knows, and learns of a later one when that event comes.
 
 func (e *End) arm(at aqm.Time) {
@@ -31,7 +31,11 @@ func (e *End) Fire(now aqm.Time) aqm.Time {
 		e.rtoAt = sim.Never
 		e.timeout(now)
 	}
-	e.armed = min(e.rtoAt, e.delackAt)
+	if e.sendAt <= now {
+		e.sendAt = sim.Never
+		e.output(now)
+	}
+	e.armed = min(e.rtoAt, e.delackAt, e.sendAt)
 	return e.armed
 }
 
