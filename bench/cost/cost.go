@@ -6,10 +6,8 @@ package cost
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
-	"time"
-
-	"golang.org/x/exp/stats"
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/ecnpolicy"
@@ -17,25 +15,15 @@ import (
 	"github.com/aqmkit/aqmkit/internal/regime"
 )
 
-// packets is how many packets one sample times: about a millisecond, so that an
-// interrupt spoils one sample and not the median.
-const packets = 1 << 17
-
-// Figure is a cost in nanoseconds per packet: the median of the samples, and the
-// quartiles around it.
-type Figure struct {
-	Median float64 `json:"median"`
-	Low    float64 `json:"low"`  // 25 %
-	High   float64 `json:"high"` // 75 %
-}
-
 // Row is one algorithm in one regime.
 type Row struct {
 	Algorithm string `json:"algorithm"`
 	Regime    string `json:"regime"`
+	Bytes     int    `json:"bytes"` // of state, less what only a signal or an update touches
 
 	Enqueue Figure  `json:"enqueue_ns"`      // one decision, through the interface
 	Dequeue Figure  `json:"dequeue_ns"`      // likewise
+	Both    Figure  `json:"both_ns"`         // one decision at either end
 	Policy  Figure  `json:"under_policy_ns"` // both decisions, under a policy that protects ACK and SYN packets
 	FIFO    Figure  `json:"fifo_ns"`         // a packet's way through a FIFO under the algorithm
 	Signals float64 `json:"signals"`         // share of the packets that were marked or dropped, at either end
@@ -53,6 +41,7 @@ type Report struct {
 
 	FloorEnqueue Figure `json:"floor_enqueue_ns"` // a decision that decides nothing, through the interface
 	FloorDequeue Figure `json:"floor_dequeue_ns"`
+	FloorBoth    Figure `json:"floor_both_ns"`
 	TailDropFIFO Figure `json:"taildrop_fifo_ns"` // a FIFO without AQM
 	Channel      Figure `json:"channel_ns"`       // a buffered channel of pointers: send and receive
 
@@ -99,74 +88,97 @@ func Run(names []string, rounds int, progress func(done, of int, what string)) (
 func (r *Report) references(rounds int) {
 	var noop aqm.AQM = new(regime.Noop)
 	load := regime.NewLoad(regime.Standing(100), aqm.ECT0)
-	r.FloorEnqueue = sample(rounds, func() { load.Enqueues(noop, 0, packets) })
-	r.FloorDequeue = sample(rounds, func() { load.Dequeues(noop, 0, packets) })
 	item := new(regime.Item)
 	f, err := aqm.NewFIFO(aqm.FIFOConfig[*regime.Item]{LimitPackets: 1000}, aqm.TailDrop{})
-	if err == nil {
-		now := aqm.Time(0)
-		r.TailDropFIFO = sample(rounds, func() { now = load.RoundTrips(f, item, 100, now, packets) })
+	if err != nil {
+		panic(fmt.Sprintf("cost: %v", err)) // the configuration is this package's own
 	}
+	now := aqm.Time(0)
+	figures := sample(rounds,
+		func() { load.Enqueues(noop, 0, packets) },
+		func() { load.Dequeues(noop, 0, packets) },
+		func() { load.Pairs(noop, 0, packets) },
+		func() { now = load.RoundTrips(f, item, 100, now, packets) },
+		channel(item))
+	r.FloorEnqueue, r.FloorDequeue, r.FloorBoth, r.TailDropFIFO, r.Channel = figures[0], figures[1], figures[2], figures[3], figures[4]
+}
+
+// channel returns a run through a buffered channel that holds 100 items.
+func channel(item *regime.Item) func() {
 	c := make(chan *regime.Item, 1000)
 	for range 100 {
 		c <- item
 	}
-	r.Channel = sample(rounds, func() {
+	return func() {
 		for range packets {
 			c <- item
 			<-c
 		}
-	})
+	}
+}
+
+// instance is an algorithm in a regime, with the instant its load has come to.
+type instance struct {
+	aqm.AQM
+	now  aqm.Time
+	load *regime.Load
+}
+
+func newInstance(g regime.Regime) *instance {
+	a, now := g.Instance()
+	return &instance{a, now, g.Load}
+}
+
+func (i *instance) enqueues() { i.now, _ = i.load.Enqueues(i.AQM, i.now, packets) }
+func (i *instance) dequeues() { i.now, _ = i.load.Dequeues(i.AQM, i.now, packets) }
+func (i *instance) pairs()    { i.now, _ = i.load.Pairs(i.AQM, i.now, packets) }
+
+// roundTrips returns a run through a FIFO under the algorithm.
+func (i *instance) roundTrips(level int) (func(), error) {
+	f, err := aqm.NewFIFO(aqm.FIFOConfig[*regime.Item]{LimitPackets: 1000}, i.AQM)
+	if err != nil {
+		return nil, fmt.Errorf("cost: %w", err)
+	}
+	item := new(regime.Item)
+	return func() { i.now = i.load.RoundTrips(f, item, level, i.now, packets) }, nil
+}
+
+// size returns the bytes of an algorithm's own state.
+func size(a aqm.AQM) int {
+	t := reflect.TypeOf(a)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return int(t.Size())
 }
 
 func measure(name string, g regime.Regime, rounds int) (Row, error) {
-	row := Row{Algorithm: name, Regime: g.Name}
-	a, now := g.Instance()
-	row.Enqueue = sample(rounds, func() { now, _ = g.Load.Enqueues(a, now, packets) })
-	a, now = g.Instance()
-	row.Dequeue = sample(rounds, func() { now, _ = g.Load.Dequeues(a, now, packets) })
-
-	a, now = g.Instance()
-	now, signals := g.Load.Pairs(a, now, 2*packets)
+	in, out, both, under, queued := newInstance(g), newInstance(g), newInstance(g), newInstance(g), newInstance(g)
+	row := Row{Algorithm: name, Regime: g.Name, Bytes: size(in.AQM)}
+	_, signals := g.Load.Pairs(both.AQM, both.now, 2*packets)
 	row.Signals = float64(signals) / (2 * packets)
+	both = newInstance(g)
 
-	a, now = g.Instance()
-	p, err := ecnpolicy.New(a, ecnpolicy.Config{Protect: ecnpolicy.ACKSYN})
+	p, err := ecnpolicy.New(under.AQM, ecnpolicy.Config{Protect: ecnpolicy.ACKSYN})
 	if err != nil {
 		return Row{}, fmt.Errorf("cost: %w", err)
 	}
-	row.Policy = sample(rounds, func() { now, _ = g.Load.Pairs(p, now, packets) })
-
-	a, now = g.Instance()
-	f, err := aqm.NewFIFO(aqm.FIFOConfig[*regime.Item]{LimitPackets: 1000}, a)
+	under.AQM = p
+	roundTrips, err := queued.roundTrips(g.Level)
 	if err != nil {
-		return Row{}, fmt.Errorf("cost: %w", err)
+		return Row{}, err
 	}
-	item := new(regime.Item)
-	row.FIFO = sample(rounds, func() { now = g.Load.RoundTrips(f, item, g.Level, now, packets) })
+	figures := sample(rounds, in.enqueues, out.dequeues, both.pairs, under.pairs, roundTrips)
+	row.Enqueue, row.Dequeue, row.Both, row.Policy, row.FIFO = figures[0], figures[1], figures[2], figures[3], figures[4]
 
 	row.Allocs = math.MaxUint64
 	for range 5 { // the counter is the whole process's, so that the least of some tries is the row's own
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		now, _ = g.Load.Pairs(p, now, packets)
-		now = g.Load.RoundTrips(f, item, g.Level, now, packets)
+		under.pairs()
+		roundTrips()
 		runtime.ReadMemStats(&after)
 		row.Allocs = min(row.Allocs, after.Mallocs-before.Mallocs)
 	}
 	return row, nil
-}
-
-// sample returns the cost per packet of run, which passes packets of them, over
-// rounds samples after one to warm up.
-func sample(rounds int, run func()) Figure {
-	run()
-	ns := make([]float64, rounds)
-	for i := range ns {
-		start := time.Now()
-		run()
-		ns[i] = float64(time.Since(start).Nanoseconds()) / packets
-	}
-	q := stats.Quantiles(ns, 0.25, 0.5, 0.75)
-	return Figure{Median: q[1], Low: q[0], High: q[2]}
 }

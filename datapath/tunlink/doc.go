@@ -1,7 +1,7 @@
 // Package tunlink is a point-to-point link between two Linux TUN devices, each in a
-// network namespace of its own if need be, for real traffic of the kernel. Each
-// direction has a rate, a propagation delay, and a FIFO under any [aqm.AQM]: so an
-// algorithm meets real TCP senders without a kernel module.
+// network namespace of its own if need be, for real traffic of the kernel, IPv4 and
+// IPv6. Each direction has a rate, a propagation delay, a loss, and a FIFO under any
+// [aqm.AQM]: so an algorithm meets real TCP senders without a kernel module.
 //
 // It needs Linux, /dev/net/tun and the capabilities CAP_NET_ADMIN and, for a
 // namespace, CAP_SYS_ADMIN: as a rule, root.
@@ -25,6 +25,23 @@
 // A mark sets CE in the IP header and repairs the IPv4 checksum when the packet
 // leaves the queue. What package wire cannot parse is passed on as it is, judged as a
 // packet that is not ECN-capable, of class Other, and counted as malformed.
+//
+// # Accounts
+//
+// No packet goes missing: what arrived is delivered, refused by the far device, dropped
+// at the queue, lost behind it, queued or in flight, in every snapshot of
+// DirectionStats; see its Balance. What the device itself drops, before the link has read
+// it, is in the kernel's counters of the device.
+//
+// Buffers are used again and never given back: memory is that of the most packets that
+// were ever inside at once, which the queue's limit, the rate and the delay bound: where
+// the link gets too little of the processor to write in time, it reads no more.
+//
+// # Changes and the end
+//
+// Link.Update changes rate, delay, loss and algorithm while packets pass, and
+// Link.Inspect reaches the algorithm in force. Link.Drain ends a link when what is in it
+// has been delivered; Link.Close, and the end of Run's context, end it at once.
 //
 // # Recording
 //

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -189,6 +190,104 @@ func transfer(t *testing.T, addressA, addressB netip.Prefix) {
 	require.NoError(t, right.Close())
 	leftovers, _ := filepath.Glob("/run/netns/aqmkit-" + suffix + "*")
 	assert.Empty(t, leftovers, "namespaces that are left")
+}
+
+// TestManyFlows sends 200 connections of TCP over IPv4 and IPv6 through an asymmetric
+// link with loss, at once, and drains it while they send.
+func TestManyFlows(t *testing.T) {
+	before := runtime.NumGoroutine()
+	suffix := strings.ToLower(rand.Text()[:8])
+	left, right := namespace(t, "aqmkit-"+suffix+"-a"), namespace(t, "aqmkit-"+suffix+"-b")
+	th, err := threshold.New(threshold.Config{Packets: 50})
+	require.NoError(t, err)
+	link := openOrSkip(t, Config{
+		A:    Direction{Rate: 40e6, Delay: 2 * ms, Loss: 0.001, Seed: 1, LimitPackets: 500, AQM: th},
+		B:    Direction{Rate: 10e6, Delay: 4 * ms, Loss: 0.001, Seed: 1, LimitPackets: 500, AQM: aqm.TailDrop{}},
+		EndA: End{Namespace: "aqmkit-" + suffix + "-a", Address: netip.MustParsePrefix("10.0.0.1/30"), Also: []netip.Prefix{netip.MustParsePrefix("fd00::1/64")}},
+		EndB: End{Namespace: "aqmkit-" + suffix + "-b", Address: netip.MustParsePrefix("10.0.0.2/30"), Also: []netip.Prefix{netip.MustParsePrefix("fd00::2/64")}},
+		MTU:  DefaultMTU,
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- link.Run(context.Background()) }()
+
+	const flows = 200
+	var (
+		running  sync.WaitGroup
+		mu       sync.Mutex
+		open     []net.Conn
+		received [flows]int64
+	)
+	keep := func(c net.Conn) {
+		mu.Lock()
+		defer mu.Unlock()
+		open = append(open, c)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for family, address := range []string{"10.0.0.2", "fd00::2"} {
+		var listener net.Listener
+		require.NoError(t, right.Do(func() (err error) {
+			listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(address, "0"))
+			return err
+		}))
+		defer listener.Close()
+		for i := range flows / 2 {
+			running.Go(func() {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				keep(conn)
+				received[family*flows/2+i], _ = io.Copy(io.Discard, struct{ io.Reader }{conn})
+			})
+			running.Go(func() {
+				var conn net.Conn
+				if err := left.Do(func() (err error) {
+					conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", listener.Addr().String())
+					return err
+				}); err != nil {
+					t.Error(err)
+					return
+				}
+				keep(conn)
+				for buf := make([]byte, 1<<14); ; {
+					if _, err := conn.Write(buf); err != nil {
+						return
+					}
+				}
+			})
+		}
+	}
+	connected := func() bool {
+		s := link.Stats()
+		balanced(t, s.A)
+		balanced(t, s.B)
+		mu.Lock()
+		defer mu.Unlock()
+		return len(open) == 2*flows && s.A.Delivered > 5000
+	}
+	require.Eventually(t, connected, 15*time.Second, 20*ms)
+	require.NoError(t, link.Drain(ctx))
+	require.NoError(t, within(t, ran))
+	for _, c := range open {
+		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+	}
+	running.Wait()
+	s := link.Stats()
+	for _, d := range []DirectionStats{s.A, s.B} {
+		balanced(t, d)
+		assert.Zero(t, d.Queued.Packets+uint64(d.InFlight)+d.Queue.Flushed.Packets+d.Abandoned, "drained")
+		assert.NotZero(t, d.Lost[Data]+d.Lost[ACK])
+	}
+	got := 0
+	for _, n := range received {
+		if n > 0 {
+			got++
+		}
+	}
+	assert.Greater(t, got, flows/2, "flows that have received something")
+	noLeak(t, before)
 }
 
 // TestOpenErrors says what could not be opened.

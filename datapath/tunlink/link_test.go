@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/netip"
 	"os"
 	"runtime"
@@ -90,12 +91,14 @@ type fakeDevice struct {
 	in, out chan []byte
 	fail    chan error
 	closed  chan struct{}
+	past    chan struct{} // the deadline of Read
 	once    sync.Once
+	late    sync.Once
 	refuse  bool // every Write
 }
 
 func newFakeDevice() *fakeDevice {
-	return &fakeDevice{in: make(chan []byte), out: make(chan []byte, 100), fail: make(chan error), closed: make(chan struct{})}
+	return &fakeDevice{in: make(chan []byte), out: make(chan []byte, 100), fail: make(chan error), closed: make(chan struct{}), past: make(chan struct{})}
 }
 
 func (d *fakeDevice) Read(b []byte) (int, error) {
@@ -104,9 +107,16 @@ func (d *fakeDevice) Read(b []byte) (int, error) {
 		return copy(b, p), nil
 	case err := <-d.fail:
 		return 0, err
+	case <-d.past:
+		return 0, os.ErrDeadlineExceeded
 	case <-d.closed:
 		return 0, os.ErrClosed
 	}
+}
+
+func (d *fakeDevice) SetReadDeadline(time.Time) error {
+	d.late.Do(func() { close(d.past) })
+	return nil
 }
 
 func (d *fakeDevice) Write(b []byte) (int, error) {
@@ -133,12 +143,14 @@ type rig struct {
 	ran    chan error
 }
 
-func start(t *testing.T) *rig {
+func start(t *testing.T) *rig { return startWith(t, config(aqm.TailDrop{}, aqm.TailDrop{})) }
+
+func startWith(t *testing.T, c Config) *rig {
 	t.Helper()
 	before := runtime.NumGoroutine()
 	r := &rig{clock: newFakeClock(), a: newFakeDevice(), b: newFakeDevice(), ran: make(chan error, 1)}
 	var err error
-	r.Link, err = newLink(config(aqm.TailDrop{}, aqm.TailDrop{}), r.clock, r.a, r.b)
+	r.Link, err = newLink(c, r.clock, r.a, r.b)
 	require.NoError(t, err)
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(context.Background())
@@ -309,11 +321,60 @@ func TestStatsConcurrently(t *testing.T) {
 		default:
 		}
 		s := r.Stats().A
-		q := s.Queue
-		require.Equal(t, q.Arrived.Packets, q.Refused.Packets+q.Delivered.Packets+q.Dropped.Packets+s.Queued.Packets)
+		balanced(t, s)
 	}
 	r.Close()
 	close(r.b.out)
+}
+
+// TestNotInTime stops reading where the far device takes nothing for longer than the
+// link has patience, so that what is inside is bounded, and goes on when it does again.
+func TestNotInTime(t *testing.T) {
+	r := start(t)
+	r.b.out = make(chan []byte) // takes nothing until it is read
+	n := 0
+	offer := func() bool {
+		select {
+		case r.a.in <- ipPacket(1500, aqm.ECT0, ack, uint16(n)):
+			n++
+			r.clock.advance(r.clock.now().Add(ms))
+			return true
+		case <-time.After(300 * ms):
+			return false
+		}
+	}
+	for n < 1000 && offer() {
+	}
+	// One in each millisecond, of which each is 11 ms on its way, and those that are being
+	// written.
+	assert.GreaterOrEqual(t, n, 110, "packets that were read")
+	assert.LessOrEqual(t, n, 113+batch)
+	done := make(chan int)
+	go func() {
+		got := 0
+		for range r.b.out {
+			got++
+		}
+		done <- got
+	}()
+	for end := n + 200; n < end; {
+		require.True(t, offer())
+	}
+	r.clock.advance(r.clock.now().Add(time.Second))
+	require.NoError(t, r.Drain(t.Context()))
+	close(r.b.out)
+	assert.Equal(t, n, <-done)
+	balanced(t, r.Stats().A)
+}
+
+// balanced holds a snapshot to what Balance promises, and the queue's to its own.
+func balanced(t testing.TB, s DirectionStats) {
+	t.Helper()
+	in, out := s.Balance()
+	require.Equal(t, in, out, "in = out + dropped + lost + queued + in flight: %+v", s)
+	q := s.Queue
+	require.Equal(t, q.Arrived.Packets, q.Refused.Packets+q.Delivered.Packets+q.Dropped.Packets+q.Flushed.Packets+s.Queued.Packets)
+	require.Equal(t, in, q.Arrived.Packets)
 }
 
 // TestValidate sees every mistake listed at once, with field, value, bound and unit.
@@ -322,10 +383,10 @@ func TestValidate(t *testing.T) {
 	th, err := threshold.New(threshold.DefaultConfig())
 	require.NoError(t, err)
 	err = Config{
-		A:    Direction{Delay: -1, LimitBytes: -1, AQM: th},
-		B:    Direction{Rate: 1, Delay: time.Minute, LimitPackets: 1 << 30, AQM: th},
+		A:    Direction{Delay: -1, LimitBytes: -1, Loss: 1.5, AQM: th},
+		B:    Direction{Rate: 1, Loss: math.NaN(), Delay: time.Minute, LimitPackets: 1 << 30, AQM: th},
 		EndA: End{Device: "a-name-that-is-too-long"},
-		EndB: End{Address: netip.PrefixFrom(netip.MustParseAddr("10.0.0.1"), 33)},
+		EndB: End{Address: netip.PrefixFrom(netip.MustParseAddr("10.0.0.1"), 33), Also: []netip.Prefix{{}}},
 		MTU:  67,
 	}.Validate()
 	require.ErrorIs(t, err, aqm.ErrConfig)
@@ -339,10 +400,14 @@ func TestValidate(t *testing.T) {
 		"B.AQM = A.AQM, must be another instance",
 		"EndA.Device = a-name-that-is-too-long, must be at most 15 octets long",
 		"EndB.Address",
+		"EndB.Also[0]",
+		"A.Loss = 1.5, must be in [0, 1]",
+		"B.Loss = NaN",
 		"MTU = 67 bytes, must be in [68, 65535]",
 	} {
 		assert.ErrorContains(t, err, part)
 	}
+	assert.ErrorContains(t, config((*threshold.Threshold)(nil), aqm.TailDrop{}).Validate(), "A.AQM")
 	assert.ErrorContains(t, Config{}.Validate(), "B.AQM = <nil>, must be an algorithm")
 	_, err = Open(Config{})
 	assert.Error(t, err)

@@ -48,7 +48,7 @@ func openEnd(e End, mtu int) (dev *os.File, name string, err error) {
 		if dev, name, err = openTUN(e.Device); err != nil {
 			return err
 		}
-		if err := configure(name, mtu, e.Address); err != nil {
+		if err := configure(name, mtu, e.addresses()); err != nil {
 			_ = dev.Close()
 			return fmt.Errorf("device %s: %w", name, err)
 		}
@@ -84,7 +84,7 @@ func openTUN(device string) (dev *os.File, name string, err error) {
 const deviceQueue = 10_000
 
 // configure sets up a device in the calling thread's namespace.
-func configure(name string, mtu int, address netip.Prefix) error {
+func configure(name string, mtu int, addresses []netip.Prefix) error {
 	sock, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socket", err)
@@ -104,7 +104,7 @@ func configure(name string, mtu int, address netip.Prefix) error {
 	); err != nil {
 		return err
 	}
-	if address.IsValid() {
+	for _, address := range addresses {
 		if err := unix.IoctlIfreq(sock, unix.SIOCGIFINDEX, ifr); err != nil {
 			return os.NewSyscallError("SIOCGIFINDEX", err)
 		}

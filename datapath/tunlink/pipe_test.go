@@ -55,7 +55,7 @@ func direction(a aqm.AQM) Direction {
 
 func makePipe(t testing.TB, d Direction) *pipe {
 	t.Helper()
-	p, err := newPipe(d, DefaultMTU)
+	p, err := newPipe(d, DefaultMTU, 0)
 	require.NoError(t, err)
 	return p
 }
@@ -79,7 +79,7 @@ func (p *pipe) deliverAt(at time.Duration) (got []delivery, next time.Duration) 
 	for pk := due.first; pk != nil; pk = pk.next {
 		got = append(got, delivery{id(pk.bytes), time.Duration(pk.due)})
 	}
-	p.release(due, 0)
+	p.release(due)
 	return got, time.Duration(wake)
 }
 
@@ -234,7 +234,7 @@ func TestBuffers(t *testing.T) {
 			}
 			received++
 		}
-		p.release(due, 0)
+		p.release(due)
 	}
 	for range 200 {
 		step()

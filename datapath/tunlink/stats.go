@@ -42,26 +42,49 @@ type Stats struct {
 	A, B DirectionStats // as in Config
 }
 
-// DirectionStats is a snapshot of one direction. Every packet that arrived is in
-// Queue's balance, and of those that Queue delivered, InFlight have not yet left the
-// link.
+// DirectionStats is a snapshot of one direction, in which no packet is missing; see
+// Balance.
 type DirectionStats struct {
+	Rate  uint64 // as in Direction, now
+	Delay time.Duration
+	Loss  float64
+
 	Queue    aqm.Stats
 	Queued   aqm.Count // in the queue now
 	InFlight int       // packets that are in transmission or on their way
 
 	Arrived [NumGroups]uint64
 	Dropped [NumGroups][aqm.NumReasons]uint64 // at either end of the queue
+	Lost    [NumGroups]uint64                 // behind the queue, by Direction.Loss
 
-	// Of Queue.Marked, packets that left the queue with CE set in their bytes, and
-	// packets that were dropped after their mark. The rest is in the queue.
-	MarkedSent, MarkedDropped uint64
+	Delivered uint64 // packets that the device at the far end took
+	Abandoned uint64 // packets that were in flight when the link was closed
+
+	// Of Queue.Marked, packets that left the queue with CE set in their bytes, of which
+	// MarkedLost were lost behind it, and packets that were dropped after their mark.
+	// The rest is in the queue, or was when the link was closed.
+	MarkedSent, MarkedLost, MarkedDropped uint64
 
 	Malformed   uint64 // packets that are not IP, or damaged; they are passed on
 	WriteErrors uint64 // packets that the device at the far end did not take
 
 	Sojourn  *hdrhistogram.Histogram // of the packets that left the queue, ns
 	Lateness *hdrhistogram.Histogram // by how much packets were written after they were due, ns
+}
+
+// Balance returns the packets that arrived, and what became of all that are known of:
+// dropped at the queue, lost behind it, delivered, refused by the far device, queued,
+// in flight, and, after the link was closed, what was in it then. The two are equal in
+// every snapshot.
+func (s DirectionStats) Balance() (arrived, accounted uint64) {
+	q := s.Queue
+	accounted = q.Refused.Packets + q.Dropped.Packets + q.Flushed.Packets +
+		s.Delivered + s.WriteErrors + s.Abandoned + s.Queued.Packets + uint64(s.InFlight)
+	for g := range s.Arrived {
+		arrived += s.Arrived[g]
+		accounted += s.Lost[g]
+	}
+	return arrived, accounted
 }
 
 // newHistogram returns a histogram of durations in nanoseconds, to three digits or a

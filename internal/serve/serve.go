@@ -37,10 +37,12 @@ type Server[T any] struct {
 	rest  uint64   // of a nanosecond, in 1/rate ns, that the transmissions so far fall short of free
 }
 
+var errRate = fmt.Errorf("serve: rate = 0 bit/s, must be > 0: %w", aqm.ErrConfig)
+
 // New returns an empty queue in front of a link of rate bit/s, which is > 0.
 func New[T any](c aqm.FIFOConfig[T], rate uint64, a aqm.AQM, sent Sent[T]) (*Server[T], error) {
 	if rate == 0 {
-		return nil, fmt.Errorf("serve: rate = 0 bit/s, must be > 0: %w", aqm.ErrConfig)
+		return nil, errRate
 	}
 	fifo, err := aqm.NewFIFO(c, a)
 	if err != nil {
@@ -73,6 +75,17 @@ func (s *Server[T]) Advance(now aqm.Time) {
 			s.sent(item, p, start, s.free)
 		}
 	}
+}
+
+// SetRate changes the rate to rate bit/s, which is > 0, after all departures that were
+// due by now. The packet in transmission ends when it was to end.
+func (s *Server[T]) SetRate(now aqm.Time, rate uint64) error {
+	if rate == 0 {
+		return errRate
+	}
+	s.Advance(now)
+	s.rate, s.rest = rate, 0
+	return nil
 }
 
 // transmission returns how long size bytes take. The fraction of a nanosecond that

@@ -51,6 +51,20 @@ func TestInstants(t *testing.T) {
 	}, *out)
 }
 
+// TestSetRate changes the rate in the middle of a packet, which ends as it began.
+func TestSetRate(t *testing.T) {
+	s, out := link(t, 12e6, 10, aqm.TailDrop{}) // 1500 bytes take 1 ms
+	for i := range 4 {
+		s.Arrive(0, i, packet(1500))
+	}
+	require.NoError(t, s.SetRate(1_500_000, 24e6))
+	s.Advance(10_000_000)
+	assert.Equal(t, []departure{{0, 0, 1e6}, {1, 1e6, 2e6}, {2, 2e6, 2.5e6}, {3, 2.5e6, 3e6}}, *out)
+	require.ErrorIs(t, s.SetRate(20_000_000, 0), aqm.ErrConfig)
+	s.Arrive(20_000_000, 4, packet(1500))
+	assert.Equal(t, departure{4, 20e6, 20.5e6}, (*out)[4])
+}
+
 // judge records what an AQM is told.
 type judge struct {
 	times    []aqm.Time

@@ -4,19 +4,16 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/aqmkit/aqmkit/bench/cost"
 	"github.com/aqmkit/aqmkit/internal/catalog"
 )
 
@@ -25,56 +22,10 @@ type cli struct {
 	Dumbbell dumbbellCommand `cmd:"" help:"Simulate TCP flows over one bottleneck under an algorithm."`
 	Compare  compareCommand  `cmd:"" help:"Simulate the same scenario under every algorithm, side by side."`
 	Validate validateCommand `cmd:"" help:"Compare the simulator with ns-2, ns-3 and DCTCP's closed forms."`
+	Replay   replayCommand   `cmd:"" help:"Run a recording or a packet capture through every algorithm, side by side."`
+	Web      webCommand      `cmd:"" help:"Reproduce the effects of AQM and ECN on web performance: response times of browsers behind a congested link."`
+	Hadoop   hadoopCommand   `cmd:"" help:"Reproduce the marking threshold and the protection of what cannot be marked, on a MapReduce cluster."`
 	Merge    mergeCommand    `cmd:"" help:"Put the outputs of a study's shards together, and judge its claims."`
-}
-
-type costCommand struct {
-	Algorithms []string `placeholder:"NAME" help:"Measure only these: ${algorithms}."`
-	Rounds     int      `default:"11" help:"Samples for each figure, of about a millisecond; 1 to 1000."`
-	JSON       bool     `name:"json" help:"Print JSON, with the quartiles."`
-}
-
-// Validate is called by kong.
-func (c *costCommand) Validate() error {
-	if c.Rounds < 1 || c.Rounds > 1000 {
-		return fmt.Errorf("--rounds = %d samples, must be in [1, 1000]", c.Rounds)
-	}
-	if c.Algorithms != nil && len(c.Algorithms) == 0 {
-		return errors.New("--algorithms must not be empty")
-	}
-	for i, name := range c.Algorithms {
-		if _, err := catalog.Find(name); err != nil {
-			return fmt.Errorf("--algorithms: %w", err)
-		}
-		if slices.Index(c.Algorithms, name) != i {
-			return fmt.Errorf("--algorithms has %s twice", name)
-		}
-	}
-	return nil
-}
-
-// Run is called by kong.
-func (c *costCommand) Run(out *output) error {
-	names := c.Algorithms
-	if names == nil {
-		names = catalog.Names()
-	}
-	r, err := cost.Run(names, c.Rounds, out.progress())
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		e := json.NewEncoder(out.results)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	if err := r.WriteTable(out.results); err != nil {
-		return err
-	}
-	if out.bare {
-		fmt.Fprint(out.results, "\nThis was `aqmbench cost`; `aqmbench cost -h` lists what can be set.\n`go test -bench . ./bench` runs the same as benchmarks.\n")
-	}
-	return nil
 }
 
 // output is where a command writes.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/datapath/tunlink"
+	"github.com/aqmkit/aqmkit/ecnpolicy"
 	"github.com/aqmkit/aqmkit/internal/catalog"
 	"github.com/aqmkit/aqmkit/internal/record"
 )
@@ -31,6 +32,12 @@ type demoCommand struct {
 	Seed       uint64        `default:"1" help:"Seed of the algorithms' random numbers (${default})."`
 	JSON       bool          `name:"json" help:"Print JSON."`
 	Record     string        `placeholder:"FILE" help:"Write what the algorithms were asked and answered to FILE."`
+
+	// What the other experiments have beside it.
+	reverse     int               // long flows in the other direction
+	connections int               // short connections per second in either direction
+	policy      *ecnpolicy.Config // around the algorithms
+	dropNotECT  bool              // a threshold drops what it cannot mark
 }
 
 // AfterApply is called by kong: it fills in what --quick decides.
@@ -185,6 +192,7 @@ func (d drops) String() string { return fmt.Sprintf("%d/%d", d.Early+d.Forced, d
 type result struct {
 	cell
 	Goodput         float64 `json:"goodput_bit_per_s"`
+	Reverse         float64 `json:"reverse_goodput_bit_per_s,omitempty"`
 	RTTMedian       float64 `json:"rtt_median_ms"`
 	RTTP99          float64 `json:"rtt_p99_ms"`
 	RTTSamples      int64   `json:"rtt_samples"`
@@ -202,6 +210,8 @@ type result struct {
 	// How true to itself the link was.
 	LatenessP99   float64 `json:"lateness_p99_ms"` // by how much packets left it too late
 	DeviceDropped uint64  `json:"device_dropped"`  // packets that the devices lost before or behind it
+
+	setup *dialling
 }
 
 // ceHolds reports whether the receivers saw every mark that was not lost with its

@@ -144,7 +144,7 @@ func TestUnprivileged(t *testing.T) {
 	assert.Equal(t, 1, a.status)
 	assert.Empty(t, a.results)
 	assert.Equal(t, 1, strings.Count(a.messages, "\n"), a.messages)
-	assert.Contains(t, a.messages, "aqmlink: demo needs CAP_NET_ADMIN and CAP_SYS_ADMIN (run it as root: sudo")
+	assert.Contains(t, a.messages, "aqmlink: this needs CAP_NET_ADMIN and CAP_SYS_ADMIN (run it as root: sudo")
 
 	err := preflight([]string{"nosuchcc"})
 	require.Error(t, err)
@@ -178,12 +178,12 @@ func TestNoConnection(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	here := netip.MustParseAddr("127.0.0.1") // where one may listen, but the device is down
-	_, err := startTraffic(ctx, ends[0], ends[1], here, 3, "cubic", 0)
+	_, err := startTraffic(ctx, ends[0], ends[1], here, load{flows: 3, cc: "cubic"})
 	require.ErrorIs(t, err, unix.ENETUNREACH)
 	cancel()
-	_, err = startTraffic(ctx, ends[0], ends[1], here, 3, "cubic", 0)
+	_, err = startTraffic(ctx, ends[0], ends[1], here, load{flows: 3, cc: "cubic"})
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = startTraffic(context.Background(), ends[0], ends[1], here, 3, "nosuchcc", 0)
+	_, err = startTraffic(context.Background(), ends[0], ends[1], here, load{flows: 3, cc: "nosuchcc"})
 	assert.ErrorContains(t, err, "congestion control nosuchcc")
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -81,4 +82,27 @@ func (r bitRate) String() string {
 		}
 	}
 	return fmt.Sprint(float64(r), " bit/s")
+}
+
+// flagErrors collects all that is wrong with the flags.
+type flagErrors struct{ wrong []string }
+
+func (l *flagErrors) require(ok bool, format string, args ...any) {
+	if !ok {
+		l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+// link checks the flags that every link has.
+func (l *flagErrors) link(rate bitRate, rtt time.Duration, buffer int) {
+	l.require(rate >= 100e3 && rate <= 10e9, "--rate = %v, must be in [100 kb/s, 10 Gb/s]", rate)
+	l.require(rtt > 0 && rtt <= 10*time.Second, "--rtt = %v, must be in (0s, 10s]", rtt)
+	l.require(buffer >= 1 && buffer <= 1e6, "--buffer = %d packets, must be in [1, 1000000]", buffer)
+}
+
+func (l *flagErrors) err() error {
+	if len(l.wrong) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(l.wrong, "; "))
 }

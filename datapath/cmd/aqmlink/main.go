@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +26,8 @@ import (
 type cli struct {
 	Demo   demoCommand   `cmd:"" help:"Send TCP of the kernel through every algorithm and print one table. Needs Linux and root."`
 	Replay replayCommand `cmd:"" help:"Run a recording again, through the algorithm that was recorded or another."`
+
+	linuxCommands
 }
 
 // output is where a command writes.
@@ -94,7 +97,7 @@ func run(args []string, results, messages io.Writer) int {
 	}()
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	err = parsed.Run(out)
-	if n := caught.Load(); n != 0 && err != nil {
+	if n := caught.Load(); n != 0 && errors.Is(err, context.Canceled) {
 		out.say("aqmlink: interrupted; what it made is removed")
 		return 128 + int(n)
 	}

@@ -29,16 +29,24 @@ const (
 // are sent at their time whether or not the ones before were answered, so that a slow
 // answer is not followed by a pause in the measurement.
 type traffic struct {
-	bulk    []*net.TCPConn // sending ends
+	bulk    []*net.TCPConn // near ends of the long flows, of either direction
 	request []*net.TCPConn // asking end, if it is there
-	far     []*net.TCPConn // receiving and answering ends
+	far     []*net.TCPConn // far ends of all
 
-	received atomic.Uint64 // bytes of the long flows
+	received [2]atomic.Uint64 // bytes of the long flows, from near to far and back
 	running  sync.WaitGroup
 
 	mu         sync.Mutex
 	since      time.Time // responses to requests from then on count; zero: none
 	roundTrips *hdrhistogram.Histogram
+}
+
+// load says which flows there are.
+type load struct {
+	flows   int // long ones from near to far
+	reverse int // long ones from far to near
+	cc      string
+	rtt     time.Duration
 }
 
 // congestionControl returns what makes a socket use that congestion control; the
@@ -58,8 +66,8 @@ func congestionControl(name string) func(string, string, syscall.RawConn) error 
 }
 
 // startTraffic connects the flows, which takes some round-trip times, and lets them run.
-func startTraffic(ctx context.Context, near, far *netns.Namespace, address netip.Addr, flows int, cc string, rtt time.Duration) (_ *traffic, err error) {
-	limit := connectLimit + 4*rtt
+func startTraffic(ctx context.Context, near, far *netns.Namespace, address netip.Addr, load load) (_ *traffic, err error) {
+	limit := connectLimit + 4*load.rtt
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the flows were not connected within %v", limit))
 	defer cancel()
 	t := &traffic{roundTrips: hdrhistogram.New(1, int64(100*time.Second/time.Microsecond), 3)}
@@ -71,22 +79,33 @@ func startTraffic(ctx context.Context, near, far *netns.Namespace, address netip
 			}
 		}
 	}()
-	request, answer, err := connect(ctx, near, far, address, 1, cc)
+	request, answer, err := connect(ctx, near, far, address, 1, load.cc)
 	t.request, t.far = append(t.request, request...), answer
 	if err != nil {
 		return nil, err
 	}
-	bulk, sinks, err := connect(ctx, near, far, address, flows, cc)
+	bulk, sinks, err := connect(ctx, near, far, address, load.flows+load.reverse, load.cc)
 	t.bulk, t.far = bulk, append(t.far, sinks...)
 	if err != nil {
 		return nil, err
 	}
 	t.running.Go(func() { _, _ = io.Copy(struct{ io.Writer }{answer[0]}, struct{ io.Reader }{answer[0]}) })
-	for _, conn := range sinks {
-		t.running.Go(func() { t.receive(conn) })
+	// Who dialled does not matter to a flow that has connected; the ends of one flow
+	// stand at different places in the two lists.
+	reverse := map[string]bool{}
+	for i, conn := range bulk {
+		if reverse[conn.LocalAddr().String()] = i >= load.flows; i < load.flows {
+			t.running.Go(func() { send(conn) })
+		} else {
+			t.running.Go(func() { receive(conn, &t.received[1]) })
+		}
 	}
-	for _, conn := range bulk {
-		t.running.Go(func() { send(conn) })
+	for _, conn := range sinks {
+		if reverse[conn.RemoteAddr().String()] {
+			t.running.Go(func() { send(conn) })
+		} else {
+			t.running.Go(func() { receive(conn, &t.received[0]) })
+		}
 	}
 	t.running.Go(func() { ask(request[0]) })
 	t.running.Go(func() { t.measure(request[0]) })
@@ -160,10 +179,10 @@ func send(conn net.Conn) {
 	}
 }
 
-func (t *traffic) receive(conn net.Conn) {
+func receive(conn net.Conn, received *atomic.Uint64) {
 	for buf := make([]byte, 1<<16); ; {
 		n, err := conn.Read(buf)
-		t.received.Add(uint64(n))
+		received.Add(uint64(n))
 		if err != nil {
 			return
 		}
@@ -203,17 +222,19 @@ func (t *traffic) measure(conn net.Conn) {
 	}
 }
 
-// window measures for that long: the goodput in bit/s, and the round-trip times in us
-// of the requests that were sent and answered in that time.
-func (t *traffic) window(ctx context.Context, length time.Duration) (goodput float64, roundTrips *hdrhistogram.Histogram, err error) {
+// window measures for that long: the goodput in bit/s from near to far and back, and
+// the round-trip times in us of the requests that were sent and answered in that time.
+func (t *traffic) window(ctx context.Context, length time.Duration) (goodput [2]float64, roundTrips *hdrhistogram.Histogram, err error) {
 	t.mu.Lock()
 	t.since = time.Now()
 	t.mu.Unlock()
-	start, before := time.Now(), t.received.Load()
+	start, before := time.Now(), [2]uint64{t.received[0].Load(), t.received[1].Load()}
 	if err := sleep(ctx, length); err != nil {
-		return 0, nil, err
+		return goodput, nil, err
 	}
-	goodput = float64(t.received.Load()-before) * 8 / time.Since(start).Seconds()
+	for i := range goodput {
+		goodput[i] = float64(t.received[i].Load()-before[i]) * 8 / time.Since(start).Seconds()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return goodput, t.roundTrips.Clone(), nil

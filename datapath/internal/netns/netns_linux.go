@@ -27,8 +27,8 @@ type Namespace struct {
 
 // Create makes a namespace and gives it a name that is not taken.
 func Create(name string) (*Namespace, error) {
-	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
-		return nil, fmt.Errorf("netns: name %q", name)
+	if err := checkName(name); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("netns: %w", err)
@@ -94,11 +94,7 @@ func (ns *Namespace) Close() error {
 		ns.file = nil
 	}
 	if ns.made != "" {
-		// Not mounted is what a failed Create leaves.
-		if err := unix.Unmount(ns.made, unix.MNT_DETACH); err != nil && err != unix.EINVAL {
-			errs = append(errs, fmt.Errorf("netns: %s: %w", ns.made, os.NewSyscallError("unmount", err)))
-		}
-		errs = append(errs, os.Remove(ns.made))
+		errs = append(errs, unlink(ns.made))
 		ns.made = ""
 	}
 	return errors.Join(errs...)
@@ -113,4 +109,32 @@ func discardedThread(f func() error) error {
 		done <- f()
 	}()
 	return <-done
+}
+
+// Remove removes the name of a namespace that another process has made and left, as
+// ip netns delete does. A name that is not there is no error.
+func Remove(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return unlink(filepath.Join(dir, name))
+}
+
+func checkName(name string) error {
+	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
+		return fmt.Errorf("netns: name %q", name)
+	}
+	return nil
+}
+
+// unlink removes a name and what is mounted there.
+func unlink(path string) error {
+	// Not mounted is what a failed Create leaves.
+	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && err != unix.EINVAL && err != unix.ENOENT {
+		return fmt.Errorf("netns: %s: %w", path, os.NewSyscallError("unmount", err))
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("netns: %w", err)
+	}
+	return nil
 }

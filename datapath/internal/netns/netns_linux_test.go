@@ -66,12 +66,24 @@ func TestNamespace(t *testing.T) {
 	require.NoError(t, ns.Close(), "a second time")
 	_, err = Open(name)
 	require.ErrorIs(t, err, os.ErrNotExist)
+
+	// What a process leaves that was killed: the name, and what is mounted there.
+	left, err := Create(name)
+	require.NoError(t, err)
+	require.NoError(t, left.file.Close())
+	require.NoError(t, Remove(name))
+	assert.NoFileExists(t, filepath.Join(dir, name))
+	require.NoError(t, Remove(name), "a second time")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o444))
+	require.NoError(t, Remove(name), "a name without a namespace")
+	assert.NoFileExists(t, filepath.Join(dir, name))
 }
 
 func TestNames(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "a/b"} {
 		_, err := Create(name)
 		assert.Error(t, err, "%q", name)
+		assert.Error(t, Remove(name), "%q", name)
 	}
 	own, err := Open("")
 	require.NoError(t, err)

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// linuxCommands are those that need Linux, of which there are none here.
+type linuxCommands struct{}
