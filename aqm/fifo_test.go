@@ -297,6 +297,44 @@ func TestFIFOClock(t *testing.T) {
 	assert.Equal(t, Time(math.MinInt64), p.EnqueuedAt)
 }
 
+// TestFIFOOccupancy sees the algorithm told what is in the queue, without the packet
+// in question, and when that one arrived.
+func TestFIFOOccupancy(t *testing.T) {
+	type event struct {
+		Occupancy
+		at Time
+	}
+	var sizes []uint32 // in the queue, kept by itself
+	var seen, want event
+	see := func(_ Time, p Packet, q Occupancy) Verdict {
+		seen = event{q, p.EnqueuedAt}
+		return Verdict{}
+	}
+	inside := func(at Time) event {
+		e := event{Occupancy{Packets: len(sizes)}, at}
+		for _, size := range sizes {
+			e.Bytes += int64(size)
+		}
+		return e
+	}
+	f := newFIFO(t, FIFOConfig[Time]{LimitPackets: 1000}, scripted{enqueue: see, dequeue: see})
+	r := rand.New(rand.NewPCG(8, 8))
+	for now := Time(1); now < 2000; now++ {
+		if size := uint32(r.IntN(1500)); r.IntN(5) < 3 {
+			want = inside(now)
+			f.Enqueue(now, now, Packet{Size: size, EnqueuedAt: -5})
+			sizes = append(sizes, size)
+		} else if len(sizes) > 0 {
+			sizes = sizes[1:]
+			at, _, ok := f.Dequeue(now)
+			require.True(t, ok)
+			want = inside(at)
+		}
+		require.Equal(t, want, seen)
+	}
+	require.Greater(t, len(sizes), 100, "a standing queue")
+}
+
 // TestFIFOConfig sees every mistake listed at once.
 func TestFIFOConfig(t *testing.T) {
 	_, err := NewFIFO(FIFOConfig[int]{LimitPackets: -3, LimitBytes: -7}, nil)
@@ -304,6 +342,8 @@ func TestFIFOConfig(t *testing.T) {
 	for _, part := range []string{"AQM = nil", "LimitPackets = -3 packets, must be in [1, 16777216]", "LimitBytes = -7 bytes, must be >= 0"} {
 		assert.ErrorContains(t, err, part)
 	}
+	_, err = NewFIFO(FIFOConfig[int]{LimitPackets: 1, LimitBytes: -1}, TailDrop{})
+	require.ErrorIs(t, err, ErrConfig)
 	_, err = NewFIFO(FIFOConfig[int]{LimitPackets: 1}, (*scripted)(nil))
 	require.ErrorIs(t, err, ErrConfig, "a nil pointer, such as a failed New returns")
 	for _, n := range []int{0, MaxLimitPackets + 1, math.MaxInt, math.MinInt} {

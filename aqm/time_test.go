@@ -28,7 +28,8 @@ func TestTimeSaturates(t *testing.T) {
 		return Time(a).Add(time.Duration(b)) == Time(clamp(new(big.Int).Add(x, y))) &&
 			Time(a).Sub(Time(b)) == time.Duration(clamp(new(big.Int).Sub(x, y)))
 	}
-	corners := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
+	const third = 0x5555555555555555 // an overflow in which every bit of the test for one is set
+	corners := []int64{math.MinInt64, math.MinInt64 + 1, ^third, -1, 0, 1, third, math.MaxInt64 - 1, math.MaxInt64}
 	for _, a := range corners {
 		for _, b := range corners {
 			assert.True(t, check(a, b), "%d, %d", a, b)

@@ -238,6 +238,14 @@ func TestEntering(t *testing.T) {
 		assert.Equal(t, drop, take(d, at(100*ms), 5*ms, aqm.NotECT))
 		assert.Equal(t, pass, take(d, at(100*ms), 5*ms, aqm.NotECT), "entering drops one, due or not")
 	})
+	t.Run("Target is above where it is CEThreshold, too", func(t *testing.T) {
+		c := DefaultConfig()
+		c.CEThreshold = c.Target
+		d := newCoDel(t, c)
+		assert.Equal(t, pass, take(d, 0, 5*ms, aqm.NotECT))
+		assert.Equal(t, pass, take(d, at(100*ms)-1, 5*ms, aqm.NotECT))
+		assert.Equal(t, drop, take(d, at(100*ms), 5*ms, aqm.NotECT))
+	})
 	t.Run("one packet below Target starts anew", func(t *testing.T) {
 		d := newCoDel(t, DefaultConfig())
 		take(d, 0, 5*ms, aqm.NotECT)
@@ -484,6 +492,7 @@ func TestDesign(t *testing.T) {
 		{"1 Mb/s: a packet's time", 1e6, 100 * ms, 1514, Config{Target: 12_112 * time.Microsecond, Interval: 100 * ms, MTU: 1514}},
 		{"rounded up", 3, 10 * time.Second, 1, Config{Target: 2_666_666_667, Interval: 10 * time.Second, MTU: 1}},
 		{"an infinite rate", math.MaxUint64, 19, 1, Config{Target: 1, Interval: 19, MTU: 1}},
+		{"the shortest rtt", 8e9, 1, 1, Config{Target: 1, Interval: 1, MTU: 1}},
 		{"no rate to speak of", 1, maxInterval, 1, Config{Target: maxInterval / 20, Interval: maxInterval, MTU: 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -312,6 +312,7 @@ func TestIdleDelay(t *testing.T) {
 		a := start(0)
 		a.Dequeue(10e9, late(10e9), aqm.Occupancy{})
 		assert.Zero(t, a.State().Prob)
+		assert.Zero(t, a.State().Queue, "no delay, not even 1 ns")
 	})
 	t.Run("an arrival finds it empty", func(t *testing.T) {
 		a := start(1) // and then it is flushed
@@ -452,11 +453,28 @@ func TestReconfigure(t *testing.T) {
 	assert.Zero(t, a.State().Queue)
 }
 
+// TestReconfigureDraws sees signals drawn with the probability that is told, to the
+// last bit, after the one was squared or its root was taken.
+func TestReconfigureDraws(t *testing.T) {
+	squared := PI2()
+	plain := squared
+	plain.Squared = false
+	for _, c := range [][2]Config{{plain, squared}, {squared, plain}} {
+		r := rand.New(rand.NewPCG(5, 5))
+		for range 100 { // of which the root, squared again, is often another number
+			a := build(t, c[0])
+			a.setProb(r.Float64())
+			require.NoError(t, a.Reconfigure(c[1]))
+			require.Equal(t, num.NewChance(a.Probability()), a.chance)
+		}
+	}
+}
+
 // TestLayout keeps the state, less the configuration, within two cache lines.
 func TestLayout(t *testing.T) {
 	var a PI
-	t.Logf("%d bytes, of which %d of state and the rest configuration", unsafe.Sizeof(a), unsafe.Offsetof(a.config))
-	assert.LessOrEqual(t, unsafe.Offsetof(a.config), uintptr(128))
+	t.Logf("%d bytes, and %d beside them for updates and the configuration", unsafe.Sizeof(a), unsafe.Sizeof(*a.cold))
+	assert.LessOrEqual(t, unsafe.Sizeof(a), uintptr(128))
 	assert.LessOrEqual(t, unsafe.Offsetof(a.queue), uintptr(64), "what every packet needs")
 }
 

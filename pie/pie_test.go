@@ -566,6 +566,10 @@ func TestDesign(t *testing.T) {
 	assert.Equal(t, time.Microsecond, c.Target)
 	assert.NoError(t, c.Validate())
 
+	c, err = Design(1, time.Millisecond, maxMeanPacket)
+	require.NoError(t, err, "the slowest link and the largest packet")
+	assert.Equal(t, uint32(maxMeanPacket), c.MeanPacket)
+
 	_, err = Design(0, 0, 0)
 	require.ErrorIs(t, err, aqm.ErrConfig)
 	for _, part := range []string{"rate = 0 bit/s", "rtt = 0s", "meanPacket = 0 bytes"} {
@@ -790,8 +794,8 @@ func TestNoAllocation(t *testing.T) {
 // TestLayout keeps all that a packet touches within two cache lines.
 func TestLayout(t *testing.T) {
 	var p PIE
-	t.Logf("PIE has %d bytes, of which the first %d are the state", unsafe.Sizeof(p), unsafe.Offsetof(p.low))
-	assert.LessOrEqual(t, unsafe.Offsetof(p.low), uintptr(128))
+	t.Logf("%d bytes, and %d beside them for updates and the configuration", unsafe.Sizeof(p), unsafe.Sizeof(*p.cold))
+	assert.LessOrEqual(t, unsafe.Sizeof(p), uintptr(128))
 	assert.LessOrEqual(t, unsafe.Offsetof(p.estimator), uintptr(64))
 }
 

@@ -3,6 +3,7 @@ package red
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -280,12 +281,119 @@ func TestCount(t *testing.T) {
 	for i, want := range []int64{1, 2, 3, 4, 5, 6, 0, 1} { // (n+1)/4 >= 2 from n = 7 on
 		assert.Equal(t, want, count(packets(15)), "packet %d with Wait", i)
 	}
+	c.MeanPacket = 1000
+	require.NoError(t, r.Reconfigure(c))
+	assert.Equal(t, int64(1), r.State().Count, "it counts packets, whatever their size")
+	c.MeanPacket = 500
 	c.ScaleBySize = true
 	require.NoError(t, r.Reconfigure(c))
 	for range 5 {
 		r.Enqueue(0, aqm.Packet{Size: 400}, packets(15))
 	}
 	assert.Equal(t, int64(4), r.State().Count, "2000 bytes are 4 mean packets")
+	require.NoError(t, r.Reconfigure(c))
+	assert.Equal(t, int64(4), r.State().Count, "nothing changed")
+	c.MeanPacket = 1000
+	require.NoError(t, r.Reconfigure(c))
+	assert.Equal(t, int64(0), r.State().Count, "a mean packet is another now")
+
+	c.Wait, c.ScaleBySize = false, false
+	require.NoError(t, r.Reconfigure(c))
+	for i, want := range []int64{1, 2, 3, 0} { // n/4 >= 1 from n = 4 on
+		assert.Equal(t, want, count(packets(15)), "packet %d without Wait again", i)
+	}
+}
+
+// TestEdges has averages that are exactly MinTh, MaxTh or 2*MaxTh, and verdicts that
+// are due by an equality, at the usual event and at the first one, which takes the
+// long way.
+func TestEdges(t *testing.T) {
+	plain := Config{MinTh: 10, MaxTh: 20, MaxP: 0.5, Weight: 1, MeanPacket: 500, Rate: 1e6, Rand: constant(math.MaxUint64)}
+	pass, tiny := aqm.Verdict{}, aqm.Packet{Size: 1, ECN: aqm.ECT0}
+	for _, first := range []bool{true, false} {
+		start := func(c Config) *RED {
+			r := newRED(t, c)
+			if !first {
+				r.Enqueue(0, ect0(), packets(1))
+			}
+			return r
+		}
+		t.Run(fmt.Sprintf("first=%v", first), func(t *testing.T) {
+			r := start(plain)
+			assert.Equal(t, pass, r.Enqueue(0, ect0(), packets(10)))
+			assert.Equal(t, int64(1), r.State().Count, "MinTh is in the band")
+
+			forced := aqm.Verdict{Action: aqm.Drop, Reason: aqm.Forced}
+			scaled := plain
+			scaled.ScaleBySize = true
+			assert.Equal(t, forced, start(scaled).Enqueue(0, tiny, packets(20)), "p_b = 1 at MaxTh, whatever the size")
+			scaled.Gentle = true
+			assert.Equal(t, forced, start(scaled).Enqueue(0, tiny, packets(40)), "and at 2*MaxTh")
+			scaled.MaxP = 1
+			assert.Equal(t, forced, start(scaled).Enqueue(0, tiny, packets(30)), "and between them, where MaxP is 1")
+
+			half := plain
+			half.Gentle = true
+			r = start(half) // p_b = 0.5 at MaxTh, and u = 1
+			assert.Equal(t, pass, r.Enqueue(0, ect0(), packets(20)))
+			assert.NotEqual(t, pass, r.Enqueue(0, ect0(), packets(20)), "2*p_b >= u")
+			half.Rand = constant((1<<52 - 1) << 11) // u = 0.5
+			assert.NotEqual(t, pass, start(half).Enqueue(0, ect0(), packets(20)), "p_b >= u")
+
+			bytes := plain
+			bytes.Unit = aqm.Bytes
+			bytes.MinTh, bytes.MaxTh = 10, 20
+			for _, n := range []int64{0, -7, math.MinInt64} {
+				for _, full := range []bool{false, true} {
+					r = start(bytes)
+					r.Enqueue(0, ect0(), aqm.Occupancy{Packets: 3, Bytes: n, Full: full})
+					assert.Equal(t, 0.0, r.State().Avg, "%d bytes are none", n)
+				}
+			}
+		})
+	}
+}
+
+// TestCountOnTheLongWay ends a count at events that take the long way.
+func TestCountOnTheLongWay(t *testing.T) {
+	c := Config{MinTh: 10, MaxTh: 20, MaxP: 0.5, Weight: 1, MeanPacket: 500, Rate: 1e9, Rand: constant(math.MaxUint64)}
+	r := newRED(t, c)
+	for range 3 {
+		r.Enqueue(0, ect0(), packets(12))
+	}
+	require.Equal(t, int64(3), r.State().Count)
+	r.Enqueue(aqm.Time(time.Second), ect0(), packets(0)) // empty for long
+	require.Equal(t, int64(-1), r.State().Count)
+	r.Enqueue(aqm.Time(time.Second), ect0(), packets(12))
+	assert.Equal(t, int64(1), r.State().Count, "after an average below MinTh")
+
+	c.Adaptive, c.AdaptInterval, c.TargetDelay, c.Bottom, c.Top = true, 500*ms, 5*ms, 0.01, 0.5
+	r = newRED(t, c)
+	for range 3 {
+		r.Enqueue(0, ect0(), packets(12))
+	}
+	require.Equal(t, int64(3), r.State().Count)
+	v := r.Enqueue(aqm.Time(500*ms), ect0(), packets(20)) // a tick, too
+	assert.Equal(t, aqm.Verdict{Action: aqm.Drop, Reason: aqm.Forced}, v)
+	r.Enqueue(aqm.Time(500*ms), ect0(), packets(12))
+	assert.Equal(t, int64(1), r.State().Count, "after p_b = 1")
+}
+
+// TestDesignBounds has each argument of Design at the ends of its range, which it
+// does not find wrong, whatever it says of what follows.
+func TestDesignBounds(t *testing.T) {
+	for _, tc := range []struct {
+		rate   uint64
+		target time.Duration
+		mean   uint32
+	}{{1, 1, 1}, {maxRate, maxPeriod, maxPacket}} {
+		_, err := Design(tc.rate, tc.target, tc.mean)
+		if err != nil {
+			for _, argument := range []string{"rate =", "target =", "meanPacket ="} {
+				assert.NotContains(t, err.Error(), argument)
+			}
+		}
+	}
 }
 
 // TestIdleRemainder has packets that each find the queue empty, but for less than the
@@ -335,6 +443,39 @@ func TestIdleClock(t *testing.T) {
 	m, rest = c.packets(math.MaxUint64)
 	assert.Equal(t, uint64(137), m) // 2^64 ns of 1 bit/s, in packets of 2^27 bit
 	assert.Equal(t, uint64(math.MaxUint64)-137*c.packet, rest)
+}
+
+// TestIdleClockIsExact compares the quotient with that of numbers without a size, also
+// where the rest carries into the upper word, and where the quotient is 2^64.
+func TestIdleClockIsExact(t *testing.T) {
+	check := func(c idleClock, ns uint64) {
+		t.Helper()
+		total := new(big.Int).Mul(new(big.Int).SetUint64(ns), new(big.Int).SetUint64(c.rate))
+		total.Add(total, new(big.Int).SetUint64(c.rest))
+		want, left := new(big.Int).QuoRem(total, new(big.Int).SetUint64(c.packet), new(big.Int))
+		m, rest := c.packets(ns)
+		if want.IsUint64() {
+			assert.Equal(t, want.Uint64(), m, "%+v after %d ns", c, ns)
+		} else {
+			assert.Equal(t, uint64(math.MaxUint64), m)
+		}
+		assert.Equal(t, left.Uint64(), rest, "%+v after %d ns", c, ns)
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	for range 10_000 {
+		c := newIdleClock(1+r.Uint64N(maxRate), uint32(1+r.IntN(maxPacket)))
+		c.rest = r.Uint64N(c.packet)
+		check(c, r.Uint64()>>r.IntN(64))
+	}
+	c := newIdleClock(1<<40, maxPacket)
+	c.rest = c.packet - 1
+	for k := uint64(1); k < 100; k++ { // the lower word is as large as it can be
+		check(c, k<<24-1)
+	}
+	c = newIdleClock(1<<40, 1)
+	c.rest = c.packet - 1
+	check(c, c.packet<<24) // the upper word is the divisor
+	check(c, c.packet<<24-1)
 }
 
 func TestReconfigure(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/aqmkit/aqmkit/bench/dumbbell"
@@ -41,31 +40,35 @@ type Table struct {
 	Rows    [][]string
 }
 
-// WriteText writes the table for a terminal: the first column flush left, the others
-// flush right.
+// WriteText writes the table for a terminal: columns of text flush left, those of
+// numbers flush right.
 func (t *Table) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n", t.Title)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	first := 0
-	for _, row := range append([][]string{t.Columns}, t.Rows...) {
-		if len(row) > 0 {
-			first = max(first, utf8.RuneCountInString(row[0]))
+	rows := append([][]string{t.Columns}, t.Rows...)
+	width, text := make([]int, len(t.Columns)), make([]bool, len(t.Columns))
+	for i, row := range rows {
+		for k, cell := range row[:min(len(row), len(width))] {
+			width[k] = max(width[k], utf8.RuneCountInString(cell))
+			text[k] = text[k] || k == 0 || i > 0 && cell != "" && !strings.ContainsAny(cell[:1], "+-0123456789.")
 		}
 	}
-	for _, row := range append([][]string{t.Columns}, t.Rows...) {
-		if len(row) == 0 {
-			continue
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", t.Title)
+	for _, row := range rows {
+		line := ""
+		for k, cell := range row[:min(len(row), len(width))] {
+			pad := strings.Repeat(" ", width[k]-utf8.RuneCountInString(cell))
+			if text[k] {
+				line += "  " + cell + pad
+			} else {
+				line += "  " + pad + cell
+			}
 		}
-		pad := strings.Repeat(" ", first-utf8.RuneCountInString(row[0]))
-		fmt.Fprintf(tw, "%s%s\t%s\t\n", row[0], pad, strings.Join(row[1:], "\t"))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	if t.Note != "" {
-		fmt.Fprintf(w, "%s\n", t.Note)
+		fmt.Fprintf(&b, "%s\n", t.Note)
 	}
-	_, err := fmt.Fprintln(w)
+	_, err := fmt.Fprintln(w, b.String())
 	return err
 }
 

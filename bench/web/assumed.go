@@ -62,6 +62,7 @@ const (
 	quickSeeds       = 3
 	investigateSeeds = 3
 	rfcSeeds         = 5
+	rfcOverSeeds     = 3 // at 125 and 150 %
 )
 
 // Margins of what counts as no difference, and the limits that the claims name.

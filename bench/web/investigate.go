@@ -29,7 +29,6 @@ func variations() []variation {
 	}
 	add("as-is", "nothing", func(*point) {})
 	add("cubic", "TCP: CUBIC", func(p *point) { p.TCP.Variant = tcp.CUBIC })
-	add("nosack", "TCP: NewReno without SACK", func(p *point) { p.TCP.SACK = false })
 	add("window64k", "receive window 64 KB", func(p *point) { p.TCP.ReceiveWindow = 65536 })
 	add("iw10", "initial window 10", func(p *point) { p.TCP.InitialWindow = 10 })
 	add("rto200ms", "minimum RTO 200 ms", func(p *point) { p.TCP.MinRTO = 200 * time.Millisecond })
@@ -38,7 +37,6 @@ func variations() []variation {
 	add("pb0.1", "guideline: p_b from 0.1 on (ns-2)", func(p *point) { p.MaxECN = .1 })
 	add("surge", "web model SURGE", func(p *point) { p.Model = "surge" })
 	add("open", "open form, one exchange a connection", func(p *point) { p.Open = true })
-	add("persistent", "all pages persistent", func(p *point) { p.Persistent = 1 })
 	add("room480", "room for 480 packets under an AQM", func(p *point) { p.Room = 480 })
 	add("20mbps", "20 Mb/s, queues not scaled", func(p *point) { p.Rate = linkRate / 5 })
 	add("long", "warm-up of 120 s", func(p *point) { p.Warmup = 120 * time.Second })

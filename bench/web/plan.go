@@ -117,7 +117,11 @@ func (b *planner) full(o study.Options) {
 		b.add(spreadPoint(spread), n, spreadSchemes())
 	}
 	for _, load := range rfcLoads {
-		b.add(rfcPoint(load), o.SeedsOr(rfcSeeds), rfcSchemes())
+		n := o.SeedsOr(rfcSeeds)
+		if load > 110 { // what most of a run's time would go into, for the sake of orderings
+			n = min(n, rfcOverSeeds)
+		}
+		b.add(rfcPoint(load), n, rfcSchemes())
 	}
 	for _, v := range variations() {
 		b.add(v.point, o.SeedsOr(investigateSeeds), variationSchemes())

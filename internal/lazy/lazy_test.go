@@ -54,3 +54,48 @@ func TestEndsOfTime(t *testing.T) {
 	assert.Zero(t, tm.Ticks(1))
 	assert.Zero(t, tm.Ticks(math.MaxInt64))
 }
+
+func TestSetPeriod(t *testing.T) {
+	t.Run("before the first event", func(t *testing.T) {
+		tm := NewTimer(10)
+		tm.SetPeriod(3)
+		assert.Equal(t, time.Duration(3), tm.Period())
+		assert.Equal(t, aqm.Time(math.MinInt64), tm.Next, "any event is the first")
+		assert.Zero(t, tm.Ticks(100))
+		assert.Equal(t, aqm.Time(103), tm.Next)
+	})
+	t.Run("longer: one new period after the last tick", func(t *testing.T) {
+		tm := NewTimer(10)
+		assert.Zero(t, tm.Ticks(0))
+		assert.Equal(t, uint64(2), tm.Ticks(25)) // at 10 and 20
+		tm.SetPeriod(100)
+		assert.Equal(t, time.Duration(100), tm.Period())
+		assert.Equal(t, aqm.Time(120), tm.Next)
+		assert.Zero(t, tm.Ticks(119))
+		assert.Equal(t, uint64(1), tm.Ticks(120))
+		assert.Equal(t, aqm.Time(220), tm.Next)
+	})
+	t.Run("to the end of time", func(t *testing.T) {
+		tm := NewTimer(10)
+		assert.Zero(t, tm.Ticks(1))
+		tm.SetPeriod(math.MaxInt64)
+		assert.Zero(t, tm.Ticks(math.MaxInt64), "the next tick is past the last instant")
+		tm.SetPeriod(5)
+		assert.Equal(t, time.Duration(5), tm.Period())
+		assert.Zero(t, tm.Ticks(math.MaxInt64), "a timer that has ended stays so")
+	})
+}
+
+// TestLastInstant has a tick fall on the last instant and one beyond it.
+func TestLastInstant(t *testing.T) {
+	tm := NewTimer(10)
+	assert.Zero(t, tm.Ticks(math.MaxInt64-10))
+	assert.Equal(t, aqm.Time(math.MaxInt64), tm.Next)
+	assert.Zero(t, tm.Ticks(math.MaxInt64-1))
+	assert.Equal(t, uint64(1), tm.Ticks(math.MaxInt64))
+	assert.Zero(t, tm.Ticks(math.MaxInt64))
+
+	tm = NewTimer(10)
+	assert.Zero(t, tm.Ticks(math.MaxInt64-9))
+	assert.Zero(t, tm.Ticks(math.MaxInt64), "the first tick would be one beyond")
+}

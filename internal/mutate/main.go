@@ -1,168 +1,114 @@
 // Command mutate plants small faults in a package, one at a time, and counts those
 // that its tests notice: go run ./internal/mutate red codel
 //
-// A mutant is compiled from an overlay, so that the work tree stays as it is. One
-// that does not compile, or that the compiler turns into the same program, does not
-// count. The tests are run by kind, and the table says which kind kills how many:
-// the laws of aqmtest, the oracles in the fuzz targets over their committed corpus,
-// and everything else in the package. Survivors are listed with their line.
+// A fault that does not compile, or that the compiler turns into the same program,
+// does not count. The tests are run by kind: the laws of aqmtest, the oracles in the
+// fuzz targets over their committed corpus, and everything else in the package. Each
+// result goes to a file at once, and a second run goes on where the first ended. The
+// table is in Markdown, with the survivors below it; SURVIVORS.md explains those that
+// no test can kill.
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sort"
-	"strings"
-	"sync"
-	"time"
 )
 
+type options struct {
+	workers, every, memory int
+	factor                 float64
+	all, again, quick      bool
+	out                    string
+}
+
 func main() {
-	workers := flag.Int("workers", 2, "mutants that are tested at the same time")
-	every := flag.Int("every", 1, "test only every n-th mutant: a sample")
-	all := flag.Bool("all", false, "run every kind of test on every mutant, for the table by kind; otherwise stop at the first kill")
-	timeout := flag.Duration("timeout", 60*time.Second, "for the tests of one mutant; a mutant that takes longer is killed")
+	var o options
+	flag.IntVar(&o.workers, "workers", 2, "mutants that are tested at the same time")
+	flag.IntVar(&o.every, "every", 1, "test only every n-th mutant: a sample")
+	flag.IntVar(&o.memory, "memory", 2048, "MiB that a mutant may take; one that wants more is killed")
+	flag.Float64Var(&o.factor, "timeout", 5, "a mutant may take as many times the processor's time as the package without a fault, and 1 s more")
+	flag.BoolVar(&o.all, "all", false, "run every kind of test on every mutant, for the table by kind; otherwise stop at the first kill")
+	flag.BoolVar(&o.quick, "quick", false, "run only tests of the package that take 50 ms or less: a lower bound in minutes; without it, those that survived are tested further")
+	flag.BoolVar(&o.again, "again", false, "test those again that survived: new tests may kill them")
+	flag.StringVar(&o.out, "out", filepath.Join("out", "mutants.jsonl"), "file of results, one JSON object a line; those in it are not tested again")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: go run ./internal/mutate [flags] FOLDER...\n\nPlants faults in the packages, one at a time, and counts those that the tests notice.\nRun it in the root of the repository. An hour for six packages on two cores.")
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/mutate [flags] FOLDER...\n\nPlants faults in the packages, one at a time, and counts those that the tests notice.\nRun it in the root of the repository. A package is built once with all its mutants; each then takes as long as the tests\nthat it does not break. For all packages, half an hour on two cores.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() == 0 || *workers < 1 || *every < 1 {
+	if flag.NArg() == 0 || o.workers < 1 || o.every < 1 || o.memory < 1 || !(o.factor >= 1) {
 		flag.Usage()
 		os.Exit(2)
 	}
-	for _, dir := range flag.Args() {
-		if err := mutate(dir, *workers, *every, *all, *timeout); err != nil {
-			fmt.Fprintln(os.Stderr, "mutate:", err)
-			os.Exit(1)
+	open, err := run(o, flag.Args())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+	if open > 0 {
+		fmt.Fprintf(os.Stderr, "mutate: %d survivors without an explanation: write a test that fails, or a row in %s\n", open, explained)
+		os.Exit(1)
+	}
+}
+
+// tested is a package and what became of its mutants.
+type tested struct {
+	dir     string
+	faults  int
+	kinds   []string
+	results []result
+}
+
+func run(o options, dirs []string) (open int, err error) {
+	s, err := openStore(o.out)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.file.Close()) }()
+	var packages []tested
+	for _, dir := range dirs {
+		p, err := mutate(o, s, filepath.Clean(dir))
+		if err != nil {
+			return 0, err
 		}
+		packages = append(packages, p)
 	}
+	return report(os.Stdout, packages)
 }
 
-// kinds are the kinds of test, the cheapest to run first.
-var kinds = []string{"unit", "oracle", "laws"}
-
-// command returns the go test arguments of one kind for the package in dir.
-func command(kind, dir string) []string {
-	switch kind {
-	case "oracle":
-		return []string{"-run", "^Fuzz|^TestTimer|^TestLazy|Oracle", "./" + dir}
-	case "laws":
-		return []string{"-run", "^TestLaws$/^" + filepath.Base(dir) + "$", "./internal/catalog"}
-	}
-	return []string{"-skip", "^Fuzz|^TestTimer|^TestLazy|Oracle", "./" + dir}
-}
-
-type outcome struct {
-	mutant
-	invalid bool
-	killed  map[string]bool
-}
-
-func mutate(dir string, workers, every int, all bool, timeout time.Duration) error {
+// mutate tests the mutants of the package in dir that the store does not know yet.
+func mutate(o options, s *store, dir string) (tested, error) {
 	mutants, err := plant(dir)
 	if err != nil {
-		return err
+		return tested{}, err
 	}
-	var sample []mutant
-	for i := 0; i < len(mutants); i += every {
-		sample = append(sample, mutants[i])
-	}
-	outcomes := make([]outcome, len(sample))
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range workers {
-		wg.Go(func() {
-			for i := range next {
-				outcomes[i] = test(sample[i], dir, all, timeout)
-			}
-		})
-	}
-	start := time.Now()
-	for i := range sample {
-		next <- i
-		fmt.Fprintf(os.Stderr, "\r%s: %d of %d mutants, %v", dir, i+1, len(sample), time.Since(start).Round(time.Second))
-	}
-	close(next)
-	wg.Wait()
-	fmt.Fprintln(os.Stderr)
-	report(dir, outcomes, all)
-	return nil
-}
-
-// test runs the tests of each kind on one mutant.
-func test(m mutant, dir string, all bool, timeout time.Duration) outcome {
-	o := outcome{mutant: m, killed: map[string]bool{}}
-	tmp, err := os.MkdirTemp("", "mutant")
-	if err != nil {
-		o.invalid = true
-		return o
-	}
-	defer os.RemoveAll(tmp)
-	file := filepath.Join(tmp, "mutant.go")
-	abs, _ := filepath.Abs(m.file)
-	overlay, _ := json.Marshal(map[string]any{"Replace": map[string]string{abs: file}})
-	if os.WriteFile(file, m.source, 0o600) != nil || os.WriteFile(filepath.Join(tmp, "overlay.json"), overlay, 0o600) != nil {
-		o.invalid = true
-		return o
-	}
-	for _, kind := range kinds {
-		args := append([]string{"test", "-vet=off", "-count=1", "-failfast", "-overlay", filepath.Join(tmp, "overlay.json")}, command(kind, dir)...)
-		ctx, cancel := context.WithTimeout(context.Background(), timeout)
-		cmd := exec.CommandContext(ctx, "go", args...)
-		killTree(cmd) // a mutant in an endless loop is a grandchild, and goes on allocating
-		out, err := cmd.CombinedOutput()
-		timedOut := ctx.Err() != nil
-		cancel()
-		if bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")) {
-			o.invalid = true
-			return o
-		}
-		if err != nil || timedOut {
-			o.killed[kind] = true
-			if !all {
-				return o
-			}
+	p := tested{dir: dir, faults: len(mutants), kinds: kindsFor(dir)}
+	var todo, sample []mutant
+	for i := 0; i < len(mutants); i += o.every {
+		m := mutants[i]
+		sample = append(sample, m)
+		r, ok := s.get(m.key())
+		if !ok || r.Fate == survived && (o.again || !o.quick && !r.every(p.kinds)) || o.all && r.By != nil && !r.every(p.kinds) {
+			todo = append(todo, m)
 		}
 	}
-	return o
-}
-
-func report(dir string, outcomes []outcome, all bool) {
-	planted, killed := 0, 0
-	by := map[string]int{}
-	var survivors []string
-	for _, o := range outcomes {
-		if o.invalid {
-			continue
+	if len(todo) > 0 {
+		l, err := newLab(o, dir, mutants)
+		if err != nil {
+			return tested{}, err
 		}
-		planted++
-		if len(o.killed) == 0 {
-			survivors = append(survivors, fmt.Sprintf("  %s:%d: %s", o.file, o.line, o.what))
-			continue
-		}
-		killed++
-		for kind := range o.killed {
-			by[kind]++
+		defer os.RemoveAll(l.tmp)
+		if err := l.testAll(s, todo); err != nil {
+			return tested{}, err
 		}
 	}
-	fmt.Printf("%s: %d of %d mutants killed, %.1f %%", dir, killed, planted, 100*float64(killed)/float64(max(planted, 1)))
-	if all {
-		var parts []string
-		for _, kind := range kinds {
-			parts = append(parts, fmt.Sprintf("%s %d", kind, by[kind]))
+	for _, m := range sample {
+		if r, ok := s.get(m.key()); ok {
+			p.results = append(p.results, r)
 		}
-		fmt.Printf(" (by %s)", strings.Join(parts, ", "))
 	}
-	fmt.Println()
-	sort.Strings(survivors)
-	for _, s := range survivors {
-		fmt.Println(s)
-	}
+	return p, nil
 }

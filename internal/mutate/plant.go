@@ -14,10 +14,16 @@ import (
 
 // mutant is one planted fault: a whole file with one place changed.
 type mutant struct {
+	id     int // 1 and up, in the package
 	file   string
+	pkg    string
 	line   int
+	text   string // the line, before the fault
 	what   string
 	source []byte
+	brace  int    // offset of the function's body in the file without a fault
+	body   []byte // with the fault
+	void   bool   // the function has no results
 }
 
 // swaps are the operators that a fault confuses.
@@ -57,6 +63,9 @@ func plant(dir string) ([]mutant, error) {
 		}
 		mutants = append(mutants, more...)
 	}
+	for i := range mutants {
+		mutants[i].id = i + 1
+	}
 	if len(mutants) == 0 {
 		return nil, fmt.Errorf("nothing to plant a fault in: no Go files in folder %q", dir)
 	}
@@ -71,12 +80,19 @@ func plantFile(file string, source []byte) ([]mutant, error) {
 	if err != nil {
 		return nil, err
 	}
+	lines := strings.Split(string(source), "\n")
 	var mutants []mutant
+	var fn *ast.FuncDecl
 	add := func(pos token.Pos, what string) {
-		var b bytes.Buffer
-		if format.Node(&b, fset, f) == nil {
-			mutants = append(mutants, mutant{file, fset.Position(pos).Line, what, b.Bytes()})
+		var whole, body bytes.Buffer
+		if format.Node(&whole, fset, f) != nil || format.Node(&body, fset, fn.Body) != nil {
+			return
 		}
+		line := fset.Position(pos).Line
+		mutants = append(mutants, mutant{
+			file: file, pkg: f.Name.Name, line: line, text: strings.TrimSpace(lines[line-1]), what: what, source: whole.Bytes(),
+			brace: fset.Position(fn.Body.Lbrace).Offset, body: body.Bytes(), void: fn.Type.Results == nil,
+		})
 	}
 	visit := func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -135,7 +151,8 @@ func plantFile(file string, source []byte) ([]mutant, error) {
 	}
 	for _, d := range f.Decls {
 		// Messages and names are not what is tested here.
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && fn.Name.Name != "String" && fn.Name.Name != "Validate" {
+		var ok bool
+		if fn, ok = d.(*ast.FuncDecl); ok && fn.Body != nil && fn.Name.Name != "String" && fn.Name.Name != "Validate" {
 			ast.Inspect(fn.Body, visit)
 		}
 	}
