@@ -5,9 +5,9 @@ MODULES := ./... ./bench/... ./datapath/...
 T       ?= 5s
 
 export PATH := $(TOOLS):$(PATH)
-export GOFLAGS := -buildvcs=false
+export GOFLAGS := -buildvcs=false -pgo=off
 
-.PHONY: check tools lint test race fuzz benchmark-once api cross tidy vuln fmt timers
+.PHONY: check tools lint test race fuzz instructions benchmark-once api cross tidy vuln fmt timers
 
 check:
 	.ci/run
@@ -33,6 +33,9 @@ race:
 
 fuzz:
 	scripts/fuzz.sh $(T)
+
+instructions:
+	scripts/instructions.sh
 
 benchmark-once:
 	go test -run '^$$' -bench . -benchtime 1x work

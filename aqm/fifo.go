@@ -101,16 +101,17 @@ func NewFIFO[T any](c FIFOConfig[T], a AQM) (*FIFO[T], error) {
 func (f *FIFO[T]) Enqueue(now Time, item T, p Packet) Verdict {
 	now = max(now, f.clock)
 	f.clock = now
-	packets, bytes := f.tail-f.head, f.tailBytes-f.headBytes
-	full := packets >= f.limitPackets || bytes+uint64(p.Size) > f.limitBytes
-
 	p.EnqueuedAt = now
+	packets, bytes := f.tail-f.head, f.tailBytes-f.headBytes
+	if packets >= f.limitPackets || bytes+uint64(p.Size) > f.limitBytes {
+		return f.refuse(p)
+	}
 	s := &f.slots[f.tail&uint64(len(f.slots)-1)]
 	s.item, s.at, s.meta = item, now, pack(p)
 
-	v := f.aqm.Enqueue(now, p, Occupancy{Packets: int(packets), Bytes: int64(bytes), Full: full})
-	if full || v.Action != Pass {
-		if v = f.settleEnqueue(s, v, full); v.Action == Drop {
+	v := f.aqm.Enqueue(now, p, Occupancy{Packets: int(packets), Bytes: int64(bytes)})
+	if v.Action != Pass {
+		if v = f.settleEnqueue(s, v); v.Action == Drop {
 			return v
 		}
 	} else {
@@ -121,11 +122,20 @@ func (f *FIFO[T]) Enqueue(now Time, item T, p Packet) Verdict {
 	return v
 }
 
+// refuse is Enqueue where there is no room. The algorithm sees the arrival too.
+//
+//go:noinline
+func (f *FIFO[T]) refuse(p Packet) Verdict {
+	f.aqm.Enqueue(p.EnqueuedAt, p, Occupancy{Packets: f.Len(), Bytes: f.Bytes(), Full: true})
+	f.atEnqueue[Drop][Overflow]++ // whatever the algorithm says
+	f.refused.add(p.Size)
+	return Verdict{Drop, Overflow}
+}
+
 // settleEnqueue carries out a verdict other than Pass on the arrival in s.
-func (f *FIFO[T]) settleEnqueue(s *slot[T], v Verdict, full bool) Verdict {
-	if full {
-		v = Verdict{Drop, Overflow} // whatever the algorithm says, there is no room
-	}
+//
+//go:noinline
+func (f *FIFO[T]) settleEnqueue(s *slot[T], v Verdict) Verdict {
 	v = f.settle(s, v, &f.atEnqueue)
 	if v.Action == Drop {
 		f.refused.add(uint32(s.meta))
@@ -136,6 +146,8 @@ func (f *FIFO[T]) settleEnqueue(s *slot[T], v Verdict, full bool) Verdict {
 
 // settle counts a verdict and marks the packet in s if that is what it says. A
 // verdict that the contract does not know becomes a pass.
+//
+//go:noinline
 func (f *FIFO[T]) settle(s *slot[T], v Verdict, at *[NumActions][NumReasons]uint64) Verdict {
 	if v.Action == Pass || v.Action >= NumActions || v.Reason >= NumReasons {
 		return Verdict{}
@@ -168,21 +180,28 @@ func (f *FIFO[T]) Dequeue(now Time) (item T, p Packet, ok bool) {
 		v := f.aqm.Dequeue(now, p, Occupancy{Packets: int(f.tail - f.head), Bytes: int64(f.tailBytes - f.headBytes)})
 		if v.Action != Pass {
 			v = f.settle(s, v, &f.atDequeue)
-			p = unpack(s.at, s.meta)
 		}
-		item = s.item
+		// Read again: what lives across the call would be stored and loaded as well.
+		item, p = s.item, unpack(s.at, s.meta)
 		var none T
 		s.item = none // no reference stays behind
 		if v.Action != Drop {
 			return item, p, true
 		}
-		f.dropped.add(p.Size)
-		if f.onDrop != nil {
-			f.onDrop(item, p, v)
-		}
+		f.release(item, p, v)
 	}
 	var none T
 	return none, Packet{}, false
+}
+
+// release counts a packet that was dropped at Dequeue, and gives it back.
+//
+//go:noinline
+func (f *FIFO[T]) release(item T, p Packet, v Verdict) {
+	f.dropped.add(p.Size)
+	if f.onDrop != nil {
+		f.onDrop(item, p, v)
+	}
 }
 
 // Flush empties the queue and hands each packet, oldest first, to release, which

@@ -33,8 +33,11 @@ type CoDel struct {
 	emptied   bool     // an arrival found the queue empty
 	emptiedAt aqm.Time // its now
 
-	config Config
+	*cold
 }
+
+// cold is what only a signal or a new configuration touches.
+type cold struct{ config Config }
 
 // resume is a place in the RFC's dequeue routine.
 type resume uint8
@@ -56,7 +59,7 @@ type State struct {
 
 // New returns a CoDel. The error lists all that is wrong with c.
 func New(c Config) (*CoDel, error) {
-	d := &CoDel{clock: math.MinInt64}
+	d := &CoDel{clock: math.MinInt64, cold: new(cold)}
 	if err := d.Reconfigure(c); err != nil {
 		return nil, err
 	}

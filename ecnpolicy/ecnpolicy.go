@@ -11,15 +11,23 @@ import (
 // Policy is a decorator around an algorithm. It implements aqm.AQM; use New. What
 // else the algorithm can do, such as tell its Probability, is found with Unwrap.
 type Policy struct {
-	inner     aqm.AQM
-	clock     aqm.Time  // largest now
-	keep      aqm.ECN   // the bits of a codepoint that are read: none where ECN is ignored
-	protect   aqm.Class // the empty set where ECN is ignored
-	budgeted  bool
-	measured  bool   // an ECN-capable arrival moves the share
-	pending   uint32 // consumed signals that wait for a packet
-	budget    budget
-	share     share
+	inner    aqm.AQM
+	clock    aqm.Time  // largest now
+	keep     aqm.ECN   // the bits of a codepoint that are read: none where ECN is ignored
+	protect  aqm.Class // the empty set where ECN is ignored
+	budgeted bool
+	calm     bool // a passing packet changes nothing: none is pending, and no share is measured
+
+	measured bool   // an ECN-capable arrival moves the share
+	pending  uint32 // consumed signals that wait for a packet
+	share    share
+	budget   budget
+
+	*cold
+}
+
+// cold is what only a signal or a new configuration touches.
+type cold struct {
 	protected aqm.Count
 	denied    uint64
 	carried   uint64
@@ -57,7 +65,7 @@ func New(inner aqm.AQM, c Config) (*Policy, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	p := &Policy{inner: inner, clock: math.MinInt64}
+	p := &Policy{inner: inner, clock: math.MinInt64, cold: new(cold)}
 	p.apply(c)
 	return p, nil
 }
@@ -88,6 +96,7 @@ func (p *Policy) apply(c Config) {
 		p.lost += uint64(p.pending)
 		p.pending = 0
 	}
+	p.calm = !p.measured && p.pending == 0
 }
 
 // State returns a snapshot.
@@ -119,18 +128,10 @@ func (p *Policy) Enqueue(now aqm.Time, pkt aqm.Packet, q aqm.Occupancy) aqm.Verd
 		pkt.ECN = aqm.ECT0
 	}
 	v := p.inner.Enqueue(now, pkt, q)
-	if p.measured && e != aqm.NotECT {
-		p.share.arrival()
-	}
-	switch {
-	case v.Action == aqm.Pass && p.pending == 0:
+	if v.Action == aqm.Pass && p.calm {
 		return aqm.Verdict{}
-	case pkt.ECN != e:
-		return p.spare(v, pkt.Size)
-	case v.Action == aqm.Mark && e != aqm.NotECT && !p.measured:
-		return v
 	}
-	return p.settle(v, e)
+	return p.arrival(v, e, pkt.ECN, pkt.Size)
 }
 
 // Dequeue asks the algorithm about a departure and applies the policy. A packet
@@ -143,20 +144,38 @@ func (p *Policy) Dequeue(now aqm.Time, pkt aqm.Packet, q aqm.Occupancy) aqm.Verd
 		pkt.ECN = aqm.ECT0
 	}
 	v := p.inner.Dequeue(now, pkt, q)
-	switch {
-	case v.Action == aqm.Pass && p.pending == 0:
+	if v.Action == aqm.Pass && p.calm {
 		return aqm.Verdict{}
-	case pkt.ECN != e:
-		return p.spare(v, pkt.Size)
-	case v.Action == aqm.Mark && e != aqm.NotECT && !p.measured:
-		return v
 	}
-	return p.settle(v, e)
+	return p.answer(v, e, pkt.ECN, pkt.Size)
+}
+
+// arrival is answer at Enqueue, where ECN-capable packets are counted.
+//
+//go:noinline
+func (p *Policy) arrival(v aqm.Verdict, e, shown aqm.ECN, size uint32) aqm.Verdict {
+	if p.measured && e != aqm.NotECT {
+		p.share.arrival()
+	}
+	return p.answer(v, e, shown, size)
+}
+
+// answer returns the policy's verdict where the algorithm's is v, on a packet of size
+// bytes with codepoint e that the algorithm was shown as another if it is protected.
+//
+//go:noinline
+func (p *Policy) answer(v aqm.Verdict, e, shown aqm.ECN, size uint32) aqm.Verdict {
+	if shown != e {
+		v = p.spare(v, size)
+	} else {
+		v = p.settle(v, e)
+	}
+	p.calm = !p.measured && p.pending == 0
+	return v
 }
 
 // covers reports whether the budget allows a packet of size bytes to be protected.
-// It, spare and settle are out of line to keep the path of a passing packet short,
-// and the latter two call nothing.
+// It, arrival and answer are out of line to keep the path of a passing packet short.
 //
 //go:noinline
 func (p *Policy) covers(size uint32) bool {
@@ -169,8 +188,6 @@ func (p *Policy) covers(size uint32) bool {
 
 // spare returns the verdict on a protected packet of size bytes, where the
 // algorithm's is v. A signal is consumed.
-//
-//go:noinline
 func (p *Policy) spare(v aqm.Verdict, size uint32) aqm.Verdict {
 	if v.Action == aqm.Pass {
 		return aqm.Verdict{}
@@ -196,8 +213,6 @@ func (p *Policy) spare(v aqm.Verdict, size uint32) aqm.Verdict {
 
 // settle returns the verdict on a packet with codepoint e that is not protected,
 // where the algorithm's is v.
-//
-//go:noinline
 func (p *Policy) settle(v aqm.Verdict, e aqm.ECN) aqm.Verdict {
 	if e == aqm.NotECT {
 		if v.Action != aqm.Drop {

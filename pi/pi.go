@@ -24,8 +24,12 @@ type PI struct {
 	queue   float64 // as the last update saw it, in Unit, q_old
 	updates uint64
 	rand    num.Rand
-	config  Config
+
+	*cold
 }
+
+// cold is what only a signal, an update or a new configuration touches.
+type cold struct{ config Config }
 
 // State is a snapshot of a PI, as of the last event.
 type State struct {
@@ -40,7 +44,7 @@ func New(c Config) (*PI, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	a := &PI{clock: math.MinInt64, timer: lazy.NewTimer(c.Interval)}
+	a := &PI{clock: math.MinInt64, timer: lazy.NewTimer(c.Interval), cold: new(cold)}
 	a.rand.Init(c.Rand)
 	a.set(c)
 	return a, nil

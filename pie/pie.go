@@ -19,17 +19,22 @@ type PIE struct {
 	departed  aqm.Time // when the last packet did, with timestamps
 	enqueued  aqm.Time // when that packet was; when it departed, if it left the queue empty
 	estimator estimator
+	activity  activity
+	docsis    bool
 
-	// What the law remembers.
-	activity    activity
-	docsis      bool
-	rate        departureRate
+	// What an arrival touches that is judged, and with byRate a departure.
 	p           float64       // drop_prob_
 	accumulated float64       // accu_prob_
-	old         float64       // qdelay_old_, seconds
 	burst       time.Duration // burst_allowance_
+	rate        departureRate
 
-	// What the law needs beside it, most of it precomputed.
+	*cold
+}
+
+// cold is what only a signal, an update or a new configuration touches, most of it
+// precomputed.
+type cold struct {
+	old        float64       // qdelay_old_, seconds
 	low        float64       // QDELAY_REF/2, seconds
 	ecnLimit   float64       // p from which ECN-capable packets are dropped
 	bypass     int64         // backlog in bytes up to which p does not matter
@@ -74,7 +79,7 @@ func New(c Config) (*PIE, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	p := &PIE{timer: lazy.NewTimer(c.Update), clock: math.MinInt64}
+	p := &PIE{timer: lazy.NewTimer(c.Update), clock: math.MinInt64, cold: new(cold)}
 	p.rand.Init(c.Rand)
 	p.configure(c)
 	p.restart()

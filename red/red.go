@@ -25,6 +25,11 @@ type RED struct {
 	bytes  bool    // Unit is Bytes
 	scaled bool    // ScaleBySize
 
+	*cold
+}
+
+// cold is what only a signal, an idle time, a tick or a new configuration touches.
+type cold struct {
 	need     float64 // what credit*p_b has to reach for a signal
 	maxP     float64 // as adapted
 	slope    float64 // of p_b from MinTh to MaxTh
@@ -58,7 +63,7 @@ func New(c Config) (*RED, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	r := &RED{clock: math.MinInt64}
+	r := &RED{clock: math.MinInt64, cold: new(cold)}
 	r.rand.Init(c.Rand)
 	r.maxP = c.MaxP
 	r.timer = lazy.NewTimer(c.AdaptInterval)

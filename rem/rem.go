@@ -19,12 +19,18 @@ type REM struct {
 	bytes   bool       // Unit is Bytes
 	scaled  bool       // ScaleBySize
 
-	prob     float64 // 1 - Phi^-price
-	price    float64
+	prob    float64 // 1 - Phi^-price
+	price   float64
+	updates uint64
+	rand    num.Rand
+
+	*cold
+}
+
+// cold is what only a signal, an update or a new configuration touches.
+type cold struct {
 	lnPhi    float64 // ln(Phi)
 	capacity float64 // of the link in an Interval, in Unit, c
-	updates  uint64
-	rand     num.Rand
 	config   Config
 }
 
@@ -40,7 +46,7 @@ func New(c Config) (*REM, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	r := &REM{clock: math.MinInt64, timer: lazy.NewTimer(c.Interval)}
+	r := &REM{clock: math.MinInt64, timer: lazy.NewTimer(c.Interval), cold: new(cold)}
 	r.rand.Init(c.Rand)
 	r.set(c)
 	return r, nil

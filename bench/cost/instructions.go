@@ -2,6 +2,7 @@ package cost
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/catalog"
@@ -32,6 +34,10 @@ type Instructions struct {
 // tolerance is by how much a count may rise over the baseline. Counts of the same
 // program differ by less than a thousandth.
 const tolerance = 0.03
+
+// patience is how long one try may take: half a minute is usual, and a program in Go
+// that stands still under valgrind does so for good.
+const patience = 10 * time.Minute
 
 // counted is the number of packets that are counted.
 const counted = 20_000
@@ -98,7 +104,10 @@ func count(valgrind string, names, command []string) (Instructions, error) {
 		"--tool=callgrind", "--callgrind-out-file=" + filepath.Join(folder, "out"),
 		"--toggle-collect=" + function, "--dump-after=" + function,
 	}, command...)
-	cmd := exec.Command(valgrind, args...)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, valgrind, args...)
+	cmd.WaitDelay = time.Second
 	cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1", "GOGC=off")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
