@@ -221,6 +221,7 @@ func TestChangesUnderLoad(t *testing.T) {
 	c := config(aqm.TailDrop{}, aqm.TailDrop{})
 	c.A.LimitPackets, c.B.LimitPackets, c.A.Delay, c.B.Delay = 1000, 1000, ms, ms
 	c.A.Rate, c.B.Rate = 1e9, 1e8
+	c.A.Loss, c.B.Loss = 0.01, 0.01
 	l, err := newLink(c, k, a, b)
 	require.NoError(t, err)
 	ran := make(chan error, 1)
@@ -261,7 +262,7 @@ func TestChangesUnderLoad(t *testing.T) {
 			th, err := threshold.New(threshold.Config{Packets: 10 + i%7})
 			assert.NoError(t, err)
 			assert.NoError(t, l.Update(w, Change{
-				Rate: pointer(uint64(1+i%5) * 1e8), Delay: pointer(time.Duration(i%4) * ms), Loss: pointer(float64(i%3) / 100), AQM: th,
+				Rate: pointer(uint64(1+i%5) * 1e8), Delay: pointer(time.Duration(i%4) * ms), Loss: pointer(float64(1+i%3) / 100), AQM: th,
 			}))
 			assert.NoError(t, l.Inspect(w, func(_ aqm.Time, a aqm.AQM) { assert.Same(t, th, a) }))
 		}

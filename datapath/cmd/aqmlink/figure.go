@@ -43,7 +43,7 @@ func (p stripPlot) write(w io.Writer) error {
 		}
 	}
 	slices.Sort(kinds)
-	width := left + strip*float64(len(groups)) + 20
+	width := left + strip*float64(len(groups)) + 40
 	at := func(v float64) float64 {
 		v = min(max(v, p.low), p.high)
 		share := (v - p.low) / (p.high - p.low)
@@ -66,11 +66,11 @@ func (p stripPlot) write(w io.Writer) error {
 		}
 	}
 	for _, v := range lines {
-		fmt.Fprintf(&b, `<path d="M%g %.1fH%g" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%.3g</text>`+"\n", left, at(v), width-20, left-6, at(v)+4, v)
+		fmt.Fprintf(&b, `<path d="M%g %.1fH%g" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%g</text>`+"\n", left, at(v), width-40, left-6, at(v)+4, math.Round(v*1e6)/1e6)
 	}
 	fmt.Fprintf(&b, `<text x="14" y="%g" transform="rotate(-90 14 %[1]g)" text-anchor="middle">%s</text>`+"\n", top+height/2, html.EscapeString(p.unit))
 	if p.line > 0 {
-		fmt.Fprintf(&b, `<path d="M%g %.1fH%g" stroke="#900" stroke-dasharray="4 3"/><text x="%[3]g" y="%.1f" text-anchor="end" fill="#900">%g</text>`+"\n", left, at(p.line), width-20, at(p.line)-4, p.line)
+		fmt.Fprintf(&b, `<path d="M%g %.1fH%g" stroke="#900" stroke-dasharray="4 3"/><text x="%g" y="%.1f" fill="#900">%g</text>`+"\n", left, at(p.line), width-40, width-36, at(p.line)+4, p.line)
 	}
 	for i, group := range groups {
 		x := left + strip*float64(i)

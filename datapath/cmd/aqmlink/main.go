@@ -1,9 +1,16 @@
 // Command aqmlink puts the algorithms of aqmkit in front of real TCP: two network
-// namespaces, a TUN device in each, and the kernel's own congestion control.
+// namespaces, a TUN device in each, and the kernel's own congestion control. It needs
+// Linux and root, but for replay.
 //
-// aqmlink demo runs every algorithm and prints one table; it needs Linux and root.
-// With --record it writes what the algorithms were asked and answered to a file, which
-// aqmlink replay runs again, anywhere, through the same algorithm or another.
+// aqmlink up makes a link and keeps it until a signal, aqmlink watch shows its queues
+// live, and aqmlink set changes it while packets pass. What a link has made has a name
+// that begins with aqmlink- and is noted in /run/aqmlink under a lock, so that the next
+// start finds and removes what a killed one has left.
+//
+// aqmlink demo runs every algorithm and prints one table. With --record it writes what
+// the algorithms were asked and answered to a file, which aqmlink replay runs again,
+// anywhere, through the same algorithm or another. The experiments of docs/datapaths.md
+// are aqmlink matrix, policy, soak and throughput.
 package main
 
 import (
@@ -64,7 +71,7 @@ func run(args []string, results, messages io.Writer) int {
 	out := &output{results, messages}
 	k := kong.Must(&cli{},
 		kong.Name("aqmlink"),
-		kong.Description("Real TCP through the algorithms of aqmkit."),
+		kong.Description("Real TCP through the algorithms of aqmkit: a link between two network namespaces. Begin with demo --quick, or with up and watch; COMMAND -h says more."),
 		kong.Vars{"algorithms": strings.Join(catalog.Names(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(results, messages),

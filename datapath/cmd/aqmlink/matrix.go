@@ -261,8 +261,8 @@ func (r *matrixReport) writeCSV(w io.Writer) error {
 
 // figureFiles returns the figures: goodput over the model, and the queue's delay.
 func (r *matrixReport) figureFiles() map[string]stripPlot {
-	goodput := stripPlot{title: "Goodput over the window law's, by algorithm", unit: "share", low: 0, high: 1.2, step: 0.2, line: wantedRatio}
-	delay := stripPlot{title: "Median queueing delay, by algorithm", unit: "ms", low: 0.1, high: 1000, log: true}
+	goodput := stripPlot{title: "Goodput over the window law's; of bbr, over the link's", unit: "share", low: 0.6, high: 1.1, step: 0.1, line: wantedRatio}
+	delay := stripPlot{title: "Median queueing delay", unit: "ms", low: 0.1, high: 1000, log: true}
 	for _, c := range r.Cells {
 		p := plotPoint{group: c.Algorithm, kind: c.CC, filled: c.ECN, label: c.matrixCell.String()}
 		if c.Model > 0 {

@@ -25,6 +25,7 @@ type matrixCommand struct {
 	Seed       uint64   `default:"1" help:"Seed of the algorithms' random numbers (${default})."`
 	Out        string   `placeholder:"FOLDER" help:"Write matrix.json, matrix.csv and the figures matrix-goodput.svg and matrix-delay.svg there."`
 	List       bool     `help:"Print the cells of the sample, and run none."`
+	From       string   `placeholder:"FILE" help:"Run none, and print and draw again what a matrix.json has."`
 	JSON       bool     `name:"json" help:"Print JSON."`
 }
 
@@ -67,13 +68,25 @@ func (c *matrixCommand) Run(ctx context.Context, out *output) error {
 			t.write(w)
 		})
 	}
-	if err := preflight(c.CC); err != nil {
-		return err
-	}
 	if c.Out != "" {
 		if err := os.MkdirAll(c.Out, 0o755); err != nil {
 			return err
 		}
+	}
+	if c.From != "" {
+		text, err := os.ReadFile(c.From)
+		if err != nil {
+			return err
+		}
+		var r matrixReport
+		if err := json.Unmarshal(text, &r); err != nil {
+			return fmt.Errorf("%s is not what aqmlink matrix --out writes: %w", c.From, err)
+		}
+		r.Checks = matrixChecks(r.Cells)
+		return c.report(&r, out)
+	}
+	if err := preflight(c.CC); err != nil {
+		return err
 	}
 	undo, err := scheduleInRealTime()
 	if err != nil {

@@ -187,7 +187,15 @@ func (c *throughputCommand) run(ctx context.Context, name string, size int, cong
 		return r, err
 	}
 	defer func() { _ = blast.Process.Kill(); _ = blast.Wait() }()
-	if err := sleep(ctx, 300*time.Millisecond); err != nil { // to begin
+	for begun := time.Now(); b.link.Stats().A.Queue.Arrived.Packets < 100; {
+		if time.Since(begun) > 10*time.Second {
+			return r, errors.New("no packets arrived within 10 s")
+		}
+		if err := sleep(ctx, 10*time.Millisecond); err != nil {
+			return r, err
+		}
+	}
+	if err := sleep(ctx, 500*time.Millisecond); err != nil { // until as much comes out as goes in
 		return r, err
 	}
 	before, cpu, start := b.link.Stats().A, processorTime(), time.Now()
