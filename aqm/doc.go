@@ -38,6 +38,7 @@
 //     survived without a panic.
 //   - An algorithm that signals with a probability has a method
 //     Probability() float64: what a packet of average size now faces, in [0, 1].
+//     Asking for it changes nothing.
 //
 // Package aqmtest turns these sentences into laws that any implementation can be
 // checked against.

@@ -28,7 +28,7 @@ func (s *session) loud() {
 	}
 }
 
-// noAllocation counts in whole streams, one of them of more than 20 000 calls:
+// noAllocation counts in whole streams, one of them of more than 130 000 calls:
 // testing.AllocsPerRun over many short runs would round an allocation now and then
 // down to none.
 //
@@ -38,6 +38,9 @@ func (s *session) loud() {
 // run.
 func (s *session) noAllocation() outcome {
 	streams := append(s.allStreams(), s.longStream())
+	if !s.reported[boundedWork] { // else it may take for ever
+		streams = append(streams, s.soakStream())
+	}
 	s.quiet()
 	defer s.loud()
 	for _, st := range streams {
@@ -51,30 +54,6 @@ func (s *session) noAllocation() outcome {
 		})
 	}
 	return outcome{}
-}
-
-// longStream returns the ordinary streams one after the other, again and again.
-func (s *session) longStream() *stream {
-	const length = 24_000
-	long := &stream{asking: asking{src: seeded(s.seed, 0)}}
-	start := aqm.Time(0)
-	for len(long.calls) < length {
-		before := len(long.calls)
-		for _, st := range s.ordinaryStreams() {
-			for _, c := range st.calls {
-				c.Now = start.Add(time.Duration(c.Now))
-				c.Packet.EnqueuedAt = start.Add(time.Duration(c.Packet.EnqueuedAt))
-				long.calls = append(long.calls, c)
-			}
-			if n := len(long.calls); n > 0 {
-				start = long.calls[n-1].Now
-			}
-		}
-		if len(long.calls) == before { // they end in a panic at once
-			break
-		}
-	}
-	return s.replayed(long.src, long.calls)
 }
 
 // allocator finds the first call that allocates.
@@ -145,6 +124,16 @@ func (s *session) counting(src source, calls []Call, starts func(int) bool, coun
 			count(m.Mallocs - before)
 		}
 	})
+}
+
+// mallocs returns how many objects are allocated while f runs.
+func mallocs(f func()) uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before := m.Mallocs
+	f()
+	runtime.ReadMemStats(&m)
+	return m.Mallocs - before
 }
 
 // noGoroutine makes many instances and sees whether as many goroutines have come.

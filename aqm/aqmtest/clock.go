@@ -34,9 +34,13 @@ func (s *session) noClock() outcome {
 	switch {
 	case s.single():
 		return outcome{reason: onlyOne, moot: true}
-	case s.bubble != nil && !s.leaks():
+	case s.bubble != nil && !s.lingers() && !s.leaks():
 		var o outcome
-		if c := catch(func() { o = s.pauses(s.inBubble, fakePauses) }); c != nil {
+		if c := catch(func() {
+			if o = s.pauses(s.inBubble, fakePauses); o.broken == nil && !o.moot {
+				o = s.manyPauses()
+			}
+		}); c != nil {
 			return outcome{reason: fmt.Sprintf("in a synctest bubble there is a %v", c), moot: true}
 		}
 		return o
@@ -56,13 +60,17 @@ func (s *session) leaks() bool {
 // inBubble runs f in a bubble, in a goroutine that may end itself: the bubble's own
 // may not.
 func (s *session) inBubble(f func()) {
+	defer s.leaving.Store(false)
 	s.bubble(func() {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
+			outside := s.asksHere()
+			defer s.asker.Store(outside)
 			f()
 		}()
 		<-done
+		s.leaving.Store(true)
 	})
 }
 
@@ -96,7 +104,8 @@ func (s *session) pauses(in bubble, pauses []time.Duration) outcome {
 				var c *caught
 				in(func() { want, _ = s.pausing(st.src, calls, 0) })
 				in(func() { got, c = s.pausing(st.src, calls, pause) })
-				return differ(want, got, c, fmt.Sprintf("where %v of wall-clock time pass before this call", pause))
+				as := fmt.Sprintf("where %v of wall-clock time pass before this call", pause)
+				return differ(want, got, c, as).with(&twin{src: st.src, calls: calls, as: as, pause: pause})
 			}
 			switch short := test(calls); {
 			case short == nil:
@@ -112,6 +121,37 @@ func (s *session) pauses(in bubble, pauses []time.Duration) outcome {
 		return outcome{broken: s.violation(noClock, st.src, calls, b)}
 	}
 	return outcome{}
+}
+
+// manyPauses looks for a clock that is read once in thousands of calls: the long
+// stream has a pause after every few hundred.
+func (s *session) manyPauses() outcome {
+	const every = 499
+	pause := fakePauses[0]
+	st := s.longStream()
+	answers := func(calls []Call, pause time.Duration) (verdicts []aqm.Verdict, c *caught) {
+		verdicts = make([]aqm.Verdict, 0, len(calls))
+		s.inBubble(func() {
+			c = s.each(st.src, calls, func(i int, _ aqm.AQM, v aqm.Verdict) bool {
+				if verdicts = append(verdicts, v); i%every == every-1 {
+					time.Sleep(pause)
+				}
+				return true
+			})
+		})
+		return verdicts, c
+	}
+	test := func(calls []Call) *breach {
+		want, _ := answers(calls, 0)
+		got, c := answers(calls, pause)
+		return differ(want, got, c, fmt.Sprintf("where %v of wall-clock time pass after every %d calls", pause, every))
+	}
+	b := test(st.calls)
+	if b == nil {
+		return outcome{}
+	}
+	const cost = 8
+	return s.broken(noClock, st.src, st.calls, b, cost, test)
 }
 
 // pausing returns the answers to calls with a pause before the last.

@@ -99,11 +99,32 @@ func TestClocks(t *testing.T) {
 				assert.Equal(t, noClock, o.broken.Law)
 				if c.name != moody { // else it may take several pauses
 					assert.Contains(t, o.broken.Detail, "of wall-clock time pass before this call")
-					assert.LessOrEqual(t, len(o.broken.lines()), 100, "shrunk: %v", o.broken)
+					assert.LessOrEqual(t, len(o.broken.parts()[0]), 100, "shrunk: %v", o.broken)
 				}
 			})
 		}
 	}
+}
+
+// TestRareClock finds a clock that is read once in 4096 calls.
+func TestRareClock(t *testing.T) {
+	s, err := newSession(func(src rand.Source) aqm.AQM {
+		var last time.Time
+		return planted{red: newRED(src), enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			if r.n++; r.n%4096 == 0 {
+				if !last.IsZero() && time.Since(last) > time.Second {
+					r.avg = 0
+				}
+				last = time.Now()
+			}
+			return r.Enqueue(now, p, q)
+		}}
+	}, nil)
+	require.NoError(t, err)
+	s.bubble = bubbleOf(t)
+	o := s.check(entry{noClock, (*session).noClock})
+	require.NotNil(t, o.broken, o.reason)
+	assert.Equal(t, noClock, o.broken.Law)
 }
 
 // TestClocksInRealTime finds clocks outside a bubble. On a busy machine equal runs of

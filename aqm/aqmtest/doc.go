@@ -3,19 +3,20 @@
 //
 //	func TestLaws(t *testing.T) {
 //		aqmtest.TestAQM(t, func(src rand.Source) aqm.AQM {
-//			a, err := coin.New(coin.Config{P: 0.1, Rand: src})
+//			c, err := coin.New(0.1, src)
 //			if err != nil {
 //				t.Fatal(err)
 //			}
-//			return a
+//			return c
 //		})
 //	}
 //
 // [TestAQM] has a subtest for each law. [Check] is the same without a test: its error
-// names every law that is broken. Both take less than a second for an AQM that
-// answers in nanoseconds. [Only] chooses laws by name, and [Skip] leaves one out and
-// asks for the reason. A long run has 32 seeds instead of one; it is an option,
-// [Long], and a flag of every test that imports this package, in those packages:
+// names every law that is broken. Both take about a second, on a machine that is not
+// busy, for an AQM that answers in nanoseconds. [Only] chooses laws by name, and [Skip]
+// leaves one out and asks for the reason. A long run has 32 seeds instead of one; it
+// is an option, [Long], and a flag of every test that imports this package, in those
+// packages:
 //
 //	go test ./coin -aqmtest.long
 //
@@ -23,15 +24,21 @@
 //
 // [Laws] lists them, each a sentence of the contract with a name:
 //
+//   - no-blocking: no call waits, in a bubble of testing/synctest not for a nanosecond.
+//     An AQM that breaks this law is not checked for others.
 //   - bounded-work: no call takes more than 10 ms, after gaps that grow up to the
 //     end of time; calls do not take ever longer; none draws 10 000 times. A call that
-//     does not return in 5 s ends the check.
-//   - no-allocation: none in more than 20 000 calls in every regime.
+//     has computed for 5 s ends the check.
+//   - no-allocation: none in 130 000 calls in a row, and in every regime.
 //   - no-goroutine: many instances bring no goroutines.
-//   - determinism: equal questions and equal sources give equal verdicts.
+//   - determinism: equal questions and equal sources give equal verdicts. Beside a
+//     random source or a map, it is state that instances share that breaks this law.
 //   - no-clock: pauses of wall-clock time change no verdict.
 //   - no-shared-state: what another instance is asked changes no verdict. A MakeAQM
 //     that returns the same pointer twice breaks it.
+//   - observer: a method Probability() float64, of the AQM or of what its
+//     Unwrap() aqm.AQM returns, that is asked after every call changes no verdict,
+//     allocates nothing, and says the same twice in a row.
 //   - overflow: Full gives Drop for reason Overflow, and nothing else does.
 //   - not-ect: a packet that is NotECT is never marked.
 //   - ce: a packet that is CE is not dropped where it would pass or be marked if it
@@ -40,24 +47,30 @@
 //     them apart on purpose, as in RFC 9331, skips this law.
 //   - verdict: Pass has reason None, Mark and Drop have another, and there is such an
 //     action and such a reason.
-//   - time-origin: adding anything to every instant changes no verdict.
+//   - early-marks: an AQM that marks for reason Early drops no ECT or CE packet for it.
+//     One that never marks for it does without ECN, and may.
+//   - time-origin: adding anything to every instant changes no verdict, and least of all
+//     what makes one of the AQM's own instants 0.
 //   - time-backwards: steps back of the clock change no verdict against a clock that
 //     stands still instead.
 //   - unset-fields: EnqueuedAt in Enqueue and Full in Dequeue change no verdict.
 //   - zero-class: a packet with Class 0 is one with Class Other.
-//   - probability: a method Probability() float64, of the AQM or of what its
-//     Unwrap() aqm.AQM returns, stays in [0, 1], whatever was asked.
+//   - probability: Probability stays in [0, 1], whatever was asked.
+//   - zero: where the AQM's own Probability is 0 before a call and after it, there is
+//     no signal for reason Early, also if the source draws 0. It is the probability for
+//     arrivals, unless all signals for reason Early are given at Dequeue.
 //   - conservation: in an aqm.FIFO every item comes out once, in order and as it went
 //     in, Stats adds up after every step, and every verdict is one that the queue can
 //     carry out.
 //   - survival: Sizes of 0 and of 2^32-1, counts that are negative, huge or contradict
 //     each other, any int64 of time, and sources that give always 0, always 2^64-1 or
-//     both in turn: no panic. After 64 draws in one call a hostile source gives way
+//     both in turn: no panic, nor after 2^16 packets and 2^32 bytes. After 64 draws in one call a hostile source gives way
 //     to a good one, for rejection sampling to end.
 //
 // An AQM that uses now has three duties, which time-backwards, time-origin, survival
-// and bounded-work see to. It keeps the largest now that it has seen, at either
-// method, and takes that for the time: clock = max(clock, now), from math.MinInt64 on.
+// and bounded-work see to. It keeps the largest now that it has seen, and takes that
+// for the time: clock = max(clock, now), from math.MinInt64 on, at both methods, also if
+// one of them has no other use for it, since a step back may come with either.
 // It does not assume that time starts at 0: the first now may be any, also negative,
 // and no instant can stand for "not set". And it takes differences with
 // [aqm.Time.Sub], which saturates, and does in one step what a gap of any length asks
@@ -88,7 +101,8 @@
 //	    	}
 //	    	a.Enqueue(0, aqm.Packet{Size: 1500}, aqm.Occupancy{Packets: 17}) // Mark/Early
 //
-// The calls are Go code: with the MakeAQM as mk they make a test. An error shows the
+// The calls are Go code: with the MakeAQM as mk they make a test. A law that compares
+// two runs shows both, and the test fails. An error shows the
 // last two dozen; TestAQM shows all of them under go test -v, and so does the method
 // Program of a [Violation], which Check returns. The first fault is often the cause of
 // others; see to the laws in their order.
@@ -107,22 +121,37 @@
 //
 // # Limits
 //
-// no-clock has TestAQM ask in a bubble of testing/synctest, with eight pauses in every
-// stream, of 1.2 s, 2.3 s, 99 s and 76 min: it finds what an AQM does after up to 76
-// min by its clock, if a verdict after the pause is another for it. Check has no
-// testing.T, and waits for 250 ms of real time, once and in the midst of all streams
-// at a time: it is blind to what takes longer than that. So is TestAQM where an AQM has
-// goroutines, which a bubble would wait for. Half of the pauses, and Check's, are
-// before a signal that is not the first, where there is one; the others are spread
-// over what follows the first. Outside a bubble an AQM whose clock has a scale of less
-// than some milliseconds may break determinism instead, and no-clock is then not
-// checked.
+// No law here knows the algorithm. A formula that is wrong, a factor of two, a unit, a
+// counter that wraps without a panic, a Probability that is half of what packets face:
+// these keep every promise of the contract, and are for an oracle, for the vectors of
+// the paper and, some of them, for [CheckStability]. Only Enqueue, Dequeue and
+// Probability are asked: Reconfigure, a Flush that the AQM should learn of, and what
+// another goroutine may see are not. What is skipped with Skip is not seen, and neither
+// is a state that the traffic does not reach, nor what happens after millions of
+// packets.
+//
+// no-blocking and no-clock have TestAQM ask in a bubble of testing/synctest. No wait is
+// too short there, in the ordinary traffic and one stream of it that has more than
+// 20 000 calls. no-clock has eight pauses in every stream, of 1.2 s, 2.3 s, 99 s and 76
+// min, and one of 1.2 s after every few hundred calls of the long one: it finds what an
+// AQM does after up to 76 min by its clock, if a verdict after the pause is another for
+// it. Check has no testing.T. Its no-blocking sees a wait of half a millisecond or more
+// that comes at the same call each time, and has to wait for it; its no-clock waits for
+// 250 ms of real time, once and in the midst of all streams at a time, and is blind to
+// what takes longer than that. So is TestAQM where an AQM has goroutines, which a bubble
+// would wait for. Half of the pauses, and Check's, are before a signal that is not the
+// first, where there is one; the others are spread over what follows the first. Outside
+// a bubble an AQM whose clock has a scale of less than some milliseconds may break
+// determinism instead, and no-clock is then not checked.
 //
 // bounded-work and no-allocation measure the program that they run in. Both repeat
-// what they measure and believe the best, so a busy machine does not break them; an
-// AQM that allocates once for all its instances passes. no-allocation sets GOMAXPROCS
-// to 1 for some milliseconds. What a check cannot end, such as a call that loops for
-// ever, goes on in its goroutine until the program ends.
+// what they measure and believe the best, and of times no more than the program's CPU
+// time, so that a busy or sleeping machine makes a check slow and breaks no law. On a
+// system that does not tell CPU time (this package reads it on Linux, macOS and the
+// BSDs) the clock has to do, and a machine that is busy enough may break bounded-work.
+// An AQM that allocates once for all its instances passes. no-allocation and observer
+// set GOMAXPROCS to 1 for some milliseconds. What a check cannot end, such as a call
+// that loops for ever, goes on in its goroutine until the program ends.
 //
 // # Stability
 //
@@ -135,4 +164,24 @@
 // doubled and halved, after the capacity has, and after ten minutes of silence. An
 // algorithm is promised to be stable where it is designed to be, so that the Domain
 // says what is promised, and builds the algorithm for each point where it has to be.
+//
+// Band, Swing and Settle say what a correct algorithm does, with room to spare, and are
+// measured rather than guessed: TestStability logs what each phase came to, with -v.
+//
+//   - Settle is the time of the slowest phase, mostly the start or the load that has
+//     doubled. 200 RTTs are a good first value; an integrator, as in PI, needs its own
+//     time constant several times.
+//   - Band is around Target. A law with an integrator stands at its reference: 0.8 to
+//     1.3 is wide. One without, such as RED, CoDel or any that is proportional to the
+//     queue, has an error that grows with the load, and the load is also doubled and
+//     halved: 0.5 to 2 is usual, and Target is where it stands at the middle of the
+//     domain.
+//   - Swing is half of the distance between the 5 % and the 95 % quantile, and Reno
+//     alone, with few flows, fills and drains a short queue: 1 to 1.2 of the mean is
+//     usual where Target is short against RTT.
+//
+// An example: CoDel's own target of 5 ms is for the least delay in an interval, and the
+// mean of the queue is above it. The example of CheckStability therefore has a Target
+// of 15 ms, a Band from 0.5 to 2, a Swing of 1.2 and a Settle of 20 s, which is 200
+// times its longest RTT. CoDel passes, and a queue without AQM does not.
 package aqmtest

@@ -71,8 +71,8 @@ func ExampleLaws() {
 		fmt.Printf("%s: %s\n", l.Name, l.Sentence)
 	}
 	// Output:
+	// no-blocking: no blocking
 	// bounded-work: work per call that is bounded whatever the gap since the last one
-	// no-allocation: No allocation, no blocking, no clock
 }
 
 // An AQM that treats ECT(1) otherwise, as RFC 9331 wants it, skips a law and says why.

@@ -9,21 +9,25 @@ type Law struct {
 // The laws.
 var (
 	boundedWork   = Law{"bounded-work", "work per call that is bounded whatever the gap since the last one"}
-	noAllocation  = Law{"no-allocation", "No allocation, no blocking, no clock"}
+	noBlocking    = Law{"no-blocking", "no blocking"}
+	noAllocation  = Law{"no-allocation", "No allocation"}
 	noClock       = Law{"no-clock", "It owns no packet, no buffer, no clock, no lock, no goroutine and no timer."}
 	noGoroutine   = Law{"no-goroutine", "It owns no packet, no buffer, no clock, no lock, no goroutine and no timer."}
 	noSharedState = Law{"no-shared-state", "no state shared between instances"}
-	determinism   = Law{"determinism", "random numbers come from a source named in the algorithm's Config, so that every run can be replayed"}
+	determinism   = Law{"determinism", "random numbers come from a source named in the algorithm's Config, so that every run can be replayed ... no state shared between instances"}
+	observer      = Law{"observer", "Asking for it changes nothing."}
 	overflow      = Law{"overflow", "Full always gives Drop for reason Overflow, and nothing else does."}
 	notECT        = Law{"not-ect", "NotECT is never marked."}
 	ceStays       = Law{"ce", "CE stays CE."}
 	ectAlike      = Law{"ect", "Routers treat the ECT(0) and ECT(1) codepoints as equivalent. (RFC 3168 section 5)"}
 	consistent    = Law{"verdict", "Pass has reason None; Mark and Drop have another."}
+	earlyMarks    = Law{"early-marks", "An algorithm's own answer to an ECN-capable packet is to mark for Early and to drop for Forced"}
 	timeOrigin    = Law{"time-origin", "The origin is the caller's choice; zero is an ordinary instant."}
 	timeBackwards = Law{"time-backwards", "A step back of time counts as no elapsed time: the AQM's clock is the largest now it has seen."}
 	unsetFields   = Law{"unset-fields", "set by the queue on admission; meaningless in Enqueue"}
 	zeroClass     = Law{"zero-class", "The zero Class is treated as Other."}
 	probability   = Law{"probability", "what a packet of average size now faces, in [0, 1]"}
+	zero          = Law{"zero", "Probability() float64: what a packet of average size now faces"}
 	conservation  = Law{"conservation", "Arrived = Refused + Delivered + Dropped + Flushed + queued"}
 	survival      = Law{"survival", "Occupancy that contradicts itself, a Size of 0 and any int64 of time are survived without a panic."}
 )
@@ -42,27 +46,32 @@ type outcome struct {
 	moot   bool // the law does apply, but cannot be judged while another is broken
 }
 
-// table lists the laws in the order in which they are checked. bounded-work comes
-// first, since an AQM that breaks it is spared the hostile instants later, and
-// determinism before the laws that compare runs.
+// table lists the laws in the order in which they are checked. no-blocking comes
+// first, since an AQM that breaks it keeps everyone waiting, then bounded-work, since
+// one that breaks it is spared the hostile instants later, and determinism before the
+// laws that compare runs.
 func table() []entry {
 	return []entry{
+		{noBlocking, (*session).noBlocking},
 		{boundedWork, (*session).boundedWork},
 		{noAllocation, (*session).noAllocation},
 		{noGoroutine, (*session).noGoroutine},
 		{determinism, (*session).determinism},
 		{noClock, (*session).noClock},
 		{noSharedState, (*session).noSharedState},
+		{observer, (*session).observer},
 		{overflow, (*session).overflow},
 		{notECT, (*session).notECT},
 		{ceStays, (*session).ceStays},
 		{ectAlike, (*session).ectAlike},
 		{consistent, (*session).consistent},
+		{earlyMarks, (*session).earlyMarks},
 		{timeOrigin, (*session).timeOrigin},
 		{timeBackwards, (*session).timeBackwards},
 		{unsetFields, (*session).unsetFields},
 		{zeroClass, (*session).zeroClass},
 		{probability, (*session).probability},
+		{zero, (*session).zero},
 		{conservation, (*session).conservation},
 		{survival, (*session).survival},
 	}

@@ -23,7 +23,8 @@ type config struct {
 	only     []string
 	skip     map[string]string // by law, the reason
 	patience time.Duration     // with a call that does not return
-	pause    time.Duration     // of no-clock, where it is real
+	cpu      func() (time.Duration, bool)
+	pause    time.Duration // of no-clock, where it is real
 	queue    func(limit limits, a *recorder, onDrop dropFunc) (queue, error)
 	errs     []error
 }
@@ -37,6 +38,7 @@ func newConfig(opts []Option) (config, error) {
 		periods:  []time.Duration{time.Microsecond, 100 * time.Microsecond, 1200 * time.Microsecond},
 		skip:     map[string]string{},
 		patience: 5 * time.Second,
+		cpu:      cpuTime,
 		pause:    realPause,
 		queue:    newFIFO,
 	}

@@ -65,6 +65,7 @@ var (
 	sink   any
 	never  = make(chan struct{})
 	shared float64
+	loaded = time.Now()
 	single *red
 )
 
@@ -90,7 +91,7 @@ var faults = []struct {
 		r.scratch = append(r.scratch, float64(now))
 		return r.Enqueue(now, p, q)
 	}})},
-	{"draws from the global generator", []string{"determinism"}, altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+	{"draws from the global generator", []string{"determinism", "early-marks", "zero"}, altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
 		if v == (aqm.Verdict{}) && rand.IntN(10) == 0 {
 			return early
 		}
@@ -146,13 +147,13 @@ var faults = []struct {
 		}
 		return v
 	})},
-	{"drops CE", []string{"ce"}, altered(func(p aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+	{"drops CE", []string{"ce", "early-marks"}, altered(func(p aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
 		if v.Action == aqm.Mark && p.ECN == aqm.CE {
 			v.Action = aqm.Drop
 		}
 		return v
 	})},
-	{"knows ECT(0) only", []string{"ect"}, altered(func(p aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
+	{"knows ECT(0) only", []string{"ect", "early-marks"}, altered(func(p aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
 		if v.Action == aqm.Mark && p.ECN == aqm.ECT1 {
 			v.Action = aqm.Drop
 		}
@@ -248,6 +249,62 @@ var faults = []struct {
 		}
 		return v
 	})},
+	{"drops ECT for Early when it is busy", []string{"early-marks"}, with(planted{enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+		v := r.Enqueue(now, p, q)
+		if v.Action == aqm.Mark && r.Probability() > 0.5 {
+			v.Action = aqm.Drop
+		}
+		return v
+	}})},
+	{"decays when it is looked at", []string{"observer"}, with(planted{prob: func(r *red) float64 {
+		p := r.Probability()
+		r.avg *= 0.99
+		return p
+	}})},
+	{"draws when it is looked at", []string{"observer"}, with(planted{prob: func(r *red) float64 {
+		r.src.Uint64()
+		return r.Probability()
+	}})},
+	{"allocates when it is looked at", []string{"observer"}, with(planted{prob: func(r *red) float64 {
+		sink = new(int64)
+		return r.Probability()
+	}})},
+	{"is no longer the same a millisecond later", []string{"observer"}, with(planted{prob: func(r *red) float64 {
+		return r.Probability() * math.Exp(-time.Since(loaded).Seconds())
+	}})},
+	{"has a probability that is always 0", []string{"zero"}, with(planted{prob: func(*red) float64 { return 0 }})},
+	{"signals for a draw of 0", []string{"zero"}, with(planted{enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+		v := r.Enqueue(now, p, q)
+		if v == (aqm.Verdict{}) && r.Probability() == 0 && float64(r.src.Uint64()>>11)/(1<<53) <= r.Probability() {
+			return aqm.MarkOrDrop(p.ECN, aqm.Early)
+		}
+		return v
+	}})},
+	{"takes time 0 for no timer", []string{"time-origin"}, func(src rand.Source) aqm.AQM {
+		var next aqm.Time
+		started := false
+		return planted{red: newRED(src), enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			if r.clock = max(r.clock, now); !started || next == 0 { // not set
+				started, next = true, r.clock.Add(20*time.Millisecond)
+			} else if over := r.clock.Sub(next); over >= 0 {
+				next = r.clock.Add(20*time.Millisecond - over%(20*time.Millisecond))
+				r.avg /= 2
+			}
+			return r.Enqueue(now, p, q)
+		}}
+	}},
+	{"has a table by the count of packets", []string{"survival"}, with(planted{enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+		if r.n++; r.n > 60_000 {
+			r.scratch[r.n]++
+		}
+		return r.Enqueue(now, p, q)
+	}})},
+	{"has room for 60 000 packets", []string{"no-allocation"}, with(planted{enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+		if r.n++; r.n == 60_000 {
+			sink = new(int64)
+		}
+		return r.Enqueue(now, p, q)
+	}})},
 	{"has a probability above 1", []string{"probability"}, with(planted{prob: func(r *red) float64 { return max(0, r.avg-10) / 50 }})},
 	{"has a probability that is no number", []string{"probability"}, with(planted{prob: func(r *red) float64 { return r.Probability() / min(1, r.avg) * min(1, r.avg) }})},
 	{"has an inner probability below 0", []string{"probability"}, func(src rand.Source) aqm.AQM {
@@ -322,6 +379,7 @@ func brief(c *config) { c.pause = 10 * time.Millisecond }
 func TestEveryLawCanBreak(t *testing.T) {
 	elsewhere := map[string]string{
 		"no-clock":     "TestClocks",
+		"no-blocking":  "TestBlocking",
 		"conservation": "TestConservationFindsFaultyQueues, and TestChoice",
 	}
 	for _, l := range Laws() {

@@ -82,7 +82,7 @@ func (s *session) turned(src source, calls []Call, as func([]Call) string, turn 
 	turned := slices.Clone(calls[:len(want)])
 	turn(turned)
 	got, c := s.answers(src, turned)
-	return differ(want, got, c, as(turned))
+	return differ(want, got, c, as(turned)).with(&twin{src: src, calls: turned, as: as(turned)})
 }
 
 // differ returns the first difference between two runs, where the second may have
@@ -164,31 +164,74 @@ func (s *session) unsetFields() outcome {
 func (s *session) timeOrigin() outcome {
 	const margin = aqm.Time(time.Hour) // at the ends, where differences saturate
 	for _, origin := range []aqm.Time{-1, 1e18 + 7, -1e18 - 7, math.MinInt64 + margin, math.MaxInt64 - margin} {
-		begins := func(calls []Call) string {
-			if len(calls) == 0 {
-				return ""
-			}
-			return fmt.Sprintf("with every instant shifted so that the run begins at %d", calls[0].Now)
-		}
-		o := s.same(timeOrigin, s.ordinaryStreams(), begins, func(calls []Call) {
-			if len(calls) == 0 {
-				return
-			}
-			shift := origin.Sub(calls[0].Now)
+		o := s.shifted(s.ordinaryStreams(), func(calls []Call) time.Duration {
 			if origin > 0 {
-				shift = origin.Sub(calls[len(calls)-1].Now) // it ends there
+				return origin.Sub(calls[len(calls)-1].Now) // it ends there
 			}
-			for i := range calls {
-				c := &calls[i]
-				c.Now = c.Now.Add(shift)
-				c.Packet.EnqueuedAt = c.Packet.EnqueuedAt.Add(shift)
-			}
+			return origin.Sub(calls[0].Now)
 		})
 		if o.broken != nil || o.moot {
 			return o
 		}
 	}
+	// Time 0 where an algorithm may have an instant of its own: a whole number of
+	// periods after the first event, or a signal.
+	for _, st := range s.gridStreams() {
+		for _, zero := range zeros(st) {
+			o := s.shifted([]*stream{st}, func([]Call) time.Duration { return aqm.Time(0).Sub(zero) })
+			if o.broken != nil || o.moot {
+				return o
+			}
+		}
+	}
 	return outcome{}
+}
+
+// shifted is the law where every instant is shifted by as much as shift says.
+func (s *session) shifted(streams []*stream, shift func([]Call) time.Duration) outcome {
+	begins := func(calls []Call) string {
+		if len(calls) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("with every instant shifted so that the run begins at %d", calls[0].Now)
+	}
+	return s.same(timeOrigin, streams, begins, func(calls []Call) {
+		if len(calls) == 0 {
+			return
+		}
+		by := shift(calls)
+		for i := range calls {
+			c := &calls[i]
+			c.Now = c.Now.Add(by)
+			c.Packet.EnqueuedAt = c.Packet.EnqueuedAt.Add(by)
+		}
+	})
+}
+
+// zeros returns instants of a stream that are to be time 0: of signals, early ones and
+// others, and at distances from the first event that are multiples of many periods.
+func zeros(st *stream) (all []aqm.Time) {
+	if len(st.calls) == 0 {
+		return nil
+	}
+	for _, after := range []time.Duration{30, 60, 100, 200, 480, 500, 1000, 2000} {
+		all = append(all, st.calls[0].Now.Add(after*time.Millisecond))
+	}
+	var signals []aqm.Time
+	for i, v := range st.verdicts {
+		at := st.calls[i].Now
+		if v.Action != aqm.Pass && v.Reason != aqm.Overflow && (len(signals) == 0 || signals[len(signals)-1] != at) {
+			signals = append(signals, at)
+		}
+	}
+	const early, others = 6, 6
+	all = append(all, signals[:min(early, len(signals))]...)
+	for k := range others {
+		if len(signals) > early {
+			all = append(all, signals[early+k*(len(signals)-early)/others])
+		}
+	}
+	return all
 }
 
 func (s *session) timeBackwards() outcome {
@@ -220,7 +263,10 @@ func (s *session) ceStays() outcome {
 		var ect, ce aqm.Verdict
 		c := catch(func() { ect, ce = answer(aqm.ECT0), answer(aqm.CE) })
 		if c == nil && ce.Action == aqm.Drop && ect.Action != aqm.Drop {
-			return &breach{at: last, detail: fmt.Sprintf("%v as ECT(0), but %v as CE", ect, ce)}
+			capable := slices.Clone(calls)
+			capable[last].Packet.ECN = aqm.ECT0
+			return (&breach{at: last, detail: fmt.Sprintf("%v as ECT(0), but %v as CE", ect, ce)}).
+				with(&twin{src: st.src, calls: capable, as: "as ECT(0)"})
 		}
 		return nil
 	}
@@ -256,22 +302,41 @@ func (s *session) noSharedState() outcome {
 	}
 	streams := s.ordinaryStreams()
 	foils := streams[len(streams)-1].calls
-	return s.over(noSharedState, streams, func(st *stream, calls []Call) *breach {
+	foilSource := seeded(s.seed, 1<<32)
+	panicked := false
+	o := s.over(noSharedState, streams, func(st *stream, calls []Call) *breach {
 		want, _ := s.answers(st.src, calls)
 		got := make([]aqm.Verdict, 0, len(want))
+		asked := make([]Call, 0, len(want)) // of the foil
 		s.asking.Store(&asking{st.src, calls})
-		c := catch(func() {
-			a, foil := s.make(st.src), s.make(seeded(s.seed, 1<<32))
-			for i := range want {
+		var c, other *caught // by the instance, and by the others
+		var a, foil aqm.AQM
+		other = catch(func() { a, foil = s.make(st.src), s.make(foilSource) })
+		for i := 0; i < len(want) && c == nil && other == nil; i++ {
+			other = catch(func() {
 				if len(foils) > 0 {
-					s.ask(foil, i, foils[(i+len(foils)/3)%len(foils)])
+					asked = append(asked, foils[(i+len(foils)/3)%len(foils)])
+					s.ask(foil, i, asked[i])
 				}
 				if i%64 == 0 {
 					s.make(seeded(s.seed, 1<<33))
 				}
-				got = append(got, s.ask(a, i, calls[i]))
+			})
+			if other == nil {
+				c = catch(func() { got = append(got, s.ask(a, i, calls[i])) })
 			}
-		})
-		return differ(want, got, c, "while another instance is in use")
+		}
+		if other != nil { // survival's business: the foil is in a state that it may have come to alone
+			panicked = true
+			if other.at = max(0, len(asked)-1); len(asked) > 0 {
+				s.suspect(foilSource, asked, other)
+			}
+		}
+		const as = "while another instance is in use"
+		return differ(want, got, c, as).with(&twin{src: st.src, calls: calls[:len(want)], as: as, foil: asked, foilSource: foilSource})
 	})
+	if panicked && o.broken == nil {
+		return outcome{reason: "an instance panics; see " + survival.Name, moot: true}
+	}
+	return o
 }

@@ -24,9 +24,12 @@ type session struct {
 	goroutines int // in the program before there was an instance
 
 	// What the watchdog sees of the goroutine that asks.
-	asked   atomic.Uint64 // calls so far
-	asking  atomic.Pointer[asking]
-	current atomic.Int64 // index in asking.calls
+	asked    atomic.Uint64 // twice the calls so far, and 1 more in the midst of one
+	asking   atomic.Pointer[asking]
+	current  atomic.Int64 // index in asking.calls, or making
+	leaving  atomic.Bool  // a bubble waits for its goroutines
+	asker    atomic.Value // how the goroutine that asks starts in a dump of all, a string
+	checking string       // the law's name
 
 	abandoned atomic.Bool  // the goroutine that asks is to end as soon as it can
 	procs     atomic.Int64 // GOMAXPROCS to go back to; see quiet
@@ -73,6 +76,7 @@ func newSession(mk MakeAQM, opts []Option) (*session, error) {
 // found, which may be of another law: a call that does not return breaks
 // bounded-work, whatever is being checked.
 func (s *session) check(e entry) outcome {
+	s.checking = e.Name
 	o := s.watch(func() outcome {
 		if slow := s.pace(); slow != nil {
 			return outcome{broken: slow, reason: "a call takes too long"}
@@ -80,6 +84,9 @@ func (s *session) check(e entry) outcome {
 		return e.check(s)
 	})
 	if o.broken != nil {
+		if o.broken.Law == noBlocking && o.reason == "" { // the others would take minutes
+			o.reason = "see " + noBlocking.Name
+		}
 		s.ended = o.reason
 		s.reported[o.broken.Law] = true
 	}
@@ -119,54 +126,52 @@ func (s *session) suspected(law Law) outcome {
 	return s.broken(law, found.src, found.calls, found.caught.breach(), 1, test)
 }
 
-// watch runs f in a goroutine. If f ends its goroutine, or if a call has not returned
-// for as long as the session's patience, that is the outcome, with the reason why no
-// other law can be checked.
+// watch runs f in a goroutine. If f ends its goroutine, or if a call does not return,
+// that is the outcome, with the reason why no other law can be checked.
 func (s *session) watch(f func() outcome) outcome {
+	askers.Add(1)
+	defer askers.Add(-1)
 	done := make(chan outcome, 1)
 	go func() {
 		o := outcome{
-			broken: &Violation{Law: boundedWork, Seed: s.seed, Detail: "a call ended its goroutine: by t.FailNow or t.Fatal?"},
+			broken: &Violation{Law: boundedWork, Seed: s.seed, Detail: "a call ended its goroutine: by t.FailNow or t.Fatal?" + s.whence()},
 			reason: "a call ended its goroutine",
 		}
 		defer func() { done <- o }()
+		s.asksHere()
 		o = f()
 	}()
-	const looks = 10
 	tick := time.NewTicker(s.patience / looks)
 	defer tick.Stop()
-	last, idle := s.asked.Load(), 0
+	dog := watchdog{s: s}
 	for {
 		select {
 		case o := <-done:
 			return o
-		case <-tick.C: // ticks are missed while the machine sleeps, so count them
-			if now := s.asked.Load(); now != last {
-				last, idle = now, 0
-			} else if idle++; idle == looks {
+		case <-tick.C:
+			if o := dog.look(); o.broken != nil {
 				s.abandoned.Store(true)
 				s.loud()
-				return outcome{broken: s.hung(), reason: "a call did not return"}
+				return o
 			}
 		}
 	}
 }
 
-// hung returns the violation that is the call in progress.
-func (s *session) hung() *Violation {
-	v := &Violation{Law: boundedWork, Detail: fmt.Sprintf("a call did not return for %v; it goes on in a goroutine", s.patience), Seed: s.seed, Stack: stackOfAsker()}
-	if a := s.asking.Load(); a != nil {
-		v.Source = a.src.code
-		v.Calls = a.calls[:min(int(s.current.Load())+1, len(a.calls))]
-	}
-	return v
-}
+// making is the number of the call that is none, but MakeAQM's.
+const making = -1
 
 var errNil = errors.New("it returned nil")
 
 func (s *session) make(src source) aqm.AQM {
 	s.draws = 0
 	g := &guard{src: src.make(), draws: &s.draws}
+	current := s.current.Swap(making)
+	s.asked.Add(1)
+	defer func() {
+		s.asked.Add(1)
+		s.current.Store(current)
+	}()
 	a := s.mk(g)
 	if a == nil {
 		panic(errNil)
@@ -180,9 +185,17 @@ func (s *session) ask(a aqm.AQM, i int, c Call) aqm.Verdict {
 		runtime.Goexit()
 	}
 	s.current.Store(int64(i))
-	s.asked.Add(1)
 	s.draws = 0
+	s.asked.Add(1)
+	defer s.asked.Add(1) // after a panic as well
 	return c.Ask(a)
+}
+
+// probe asks p for its probability.
+func (s *session) probe(p prober) float64 {
+	s.asked.Add(1)
+	defer s.asked.Add(1)
+	return p.Probability()
 }
 
 // each asks a fresh instance the calls, and hands every answer to visit until that
@@ -298,31 +311,4 @@ func frames() (stack []string) {
 func short(file string) string {
 	parts := strings.Split(file, "/")
 	return strings.Join(parts[max(0, len(parts)-2):], "/")
-}
-
-// stackOfAsker returns what the goroutine that asks is doing, innermost first.
-func stackOfAsker() (stack []string) {
-	buf := make([]byte, 1<<20)
-	all := string(buf[:runtime.Stack(buf, true)])
-	for goroutine := range strings.SplitSeq(all, "\n\n") {
-		if !strings.Contains(goroutine, kit+"(*session).ask(") && !strings.Contains(goroutine, kit+"(*session).make(") {
-			continue
-		}
-		lines := strings.Split(goroutine, "\n")
-		for i := 1; i+1 < len(lines); i += 2 {
-			function, _, _ := strings.Cut(lines[i], "(0x")
-			function = strings.TrimSuffix(function, "(...)")
-			file, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +")
-			if strings.HasPrefix(function, kit) && !strings.Contains(file, "_test.go:") {
-				break
-			}
-			if !strings.HasPrefix(function, "runtime.") {
-				stack = append(stack, fmt.Sprintf("%s at %s", function, short(file)))
-			}
-		}
-		if len(stack) > 0 { // the goroutine of an earlier hang may be there as well
-			return stack
-		}
-	}
-	return stack
 }

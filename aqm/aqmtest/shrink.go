@@ -12,6 +12,7 @@ type breach struct {
 	at     int
 	detail string
 	stack  []string
+	twin   *twin // the other run, of a law that compares two
 }
 
 // maxTries bounds how often a failing run is tried again on the way to a short one.
@@ -146,7 +147,9 @@ func (s *session) broken(law Law, src source, calls []Call, b *breach, cost int,
 }
 
 func (s *session) violation(law Law, src source, calls []Call, b *breach) *Violation {
-	v := &Violation{Law: law, Detail: b.detail, Seed: s.seed, Source: src.code, Calls: calls, Stack: b.stack}
-	v.Verdicts, _ = s.answers(src, calls)
+	v := &Violation{Law: law, Detail: b.detail, Seed: s.seed, Source: src.code, Calls: calls, Stack: b.stack, twin: b.twin}
+	if law != noBlocking { // which may wait for hours
+		v.Verdicts, _ = s.answers(src, calls)
+	}
 	return v
 }

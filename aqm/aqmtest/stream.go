@@ -21,7 +21,11 @@ type stream struct {
 
 // memo keeps what several laws use.
 type memo struct {
-	ordinary, sources, backward, hostile []*stream
+	ordinary, sources, backward, hostile, grid []*stream
+
+	long, soak *stream
+
+	watched, lingers bool // whether an instance's goroutines stay
 
 	paced, gapDone, compared, paired bool
 	gap                              *Violation
@@ -38,6 +42,7 @@ const (
 	hostileStream  = 300
 	sourcesStream  = 400
 	heedlessStream = 500
+	gridStream     = 600
 )
 
 // fullOften is the limit in packets that makes the queue full often.
@@ -78,6 +83,87 @@ func (s *session) sourceStreams() []*stream {
 		}
 	}
 	return s.memo.sources
+}
+
+// gridStreams returns traffic in which every instant is a whole number of
+// milliseconds, with something in each of them: where an AQM's periods and intervals
+// are whole milliseconds too, one of its instants is that of an event.
+func (s *session) gridStreams() []*stream {
+	if s.memo.grid == nil {
+		const step = time.Millisecond
+		for k := range uint64(2) {
+			r := rand.New(rand.NewPCG(s.seed, gridStream+k))
+			ops := s.traffic(gridStream+k, s.packets/2, step)
+			for i := range ops {
+				if op := &ops[i]; op.Wait < 20*step {
+					op.Wait = step * time.Duration(r.IntN(2))
+				} else {
+					op.Wait = op.Wait.Round(step)
+				}
+			}
+			l := s.halves(ops)
+			if k == 1 { // a queue that stands
+				l = load{len(ops), func(m *script.Machine, r *recorder) {
+					m.LimitPackets = min(s.limit, fullOften)
+					_ = m.Run(ops, r)
+				}}
+			}
+			s.memo.grid = append(s.memo.grid, s.record(seeded(s.seed, gridStream+k), l))
+		}
+	}
+	return s.memo.grid
+}
+
+// longStream returns the ordinary streams one after the other, again and again.
+func (s *session) longStream() *stream {
+	if s.memo.long != nil {
+		return s.memo.long
+	}
+	const length = 24_000
+	long := &stream{asking: asking{src: seeded(s.seed, 0)}}
+	start := aqm.Time(0)
+	for len(long.calls) < length {
+		before := len(long.calls)
+		for _, st := range s.ordinaryStreams() {
+			for _, c := range st.calls {
+				c.Now = start.Add(time.Duration(c.Now))
+				c.Packet.EnqueuedAt = start.Add(time.Duration(c.Packet.EnqueuedAt))
+				long.calls = append(long.calls, c)
+			}
+			if n := len(long.calls); n > 0 {
+				start = long.calls[n-1].Now
+			}
+		}
+		if len(long.calls) == before { // they end in a panic at once
+			break
+		}
+	}
+	s.memo.long = s.replayed(long.src, long.calls)
+	return s.memo.long
+}
+
+// soakStream returns more than 2^16 packets, and of them more than 2^32 bytes, of the
+// largest size on the wire.
+func (s *session) soakStream() *stream {
+	if s.memo.soak != nil {
+		return s.memo.soak
+	}
+	const packets, size, deep = 70_000, 65_535, 48
+	period := s.periods[len(s.periods)/2]
+	calls := make([]Call, 0, 2*packets)
+	now := aqm.Time(0)
+	for i := range packets {
+		n := i / 64 % (2 * deep) // it rises and falls
+		n = min(n, 2*deep-n)
+		now = now.Add(period)
+		p := aqm.Packet{EnqueuedAt: now, Size: size, ECN: aqm.ECN(i % 4), Class: aqm.Data}
+		q := aqm.Occupancy{Packets: n, Bytes: int64(n) * size}
+		calls = append(calls, Call{Now: now, Packet: p, Occupancy: q})
+		p.EnqueuedAt = now.Add(-time.Duration(n) * period)
+		calls = append(calls, Call{AtDequeue: true, Now: now, Packet: p, Occupancy: q})
+	}
+	s.memo.soak = s.replayed(seeded(s.seed, 0), calls)
+	return s.memo.soak
 }
 
 // backwardStreams returns the ordinary streams under a clock that steps back, for one
@@ -172,7 +258,7 @@ func hostileTimes(r *rand.Rand, c *Call) {
 	c.Packet.EnqueuedAt = hostile(c.Packet.EnqueuedAt)
 }
 
-// allStreams returns every stream there is.
+// allStreams returns every stream there is but those of the time's origin and of age.
 func (s *session) allStreams() []*stream {
 	return slices.Concat(s.ordinaryStreams(), s.sourceStreams(), s.backwardStreams(), s.hostileStreams())
 }

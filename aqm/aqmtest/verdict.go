@@ -95,14 +95,12 @@ func unwrap(a aqm.AQM) aqm.AQM {
 }
 
 func (s *session) probability() outcome {
-	none := false
-	catch(func() { none = len(probers(s.make(seeded(s.seed, 0)))) == 0 })
-	if none {
-		return outcome{reason: "there is no Probability method"}
+	if !s.hasProbability() {
+		return outcome{reason: noProbability}
 	}
 	return s.every(probability, func(_ Call, a aqm.AQM, _ aqm.Verdict) string {
 		for _, p := range probers(a) {
-			if x := p.Probability(); !(x >= 0 && x <= 1) { // NaN is not
+			if x := s.probe(p); !(x >= 0 && x <= 1) { // NaN is not
 				return fmt.Sprintf("Probability() = %v", x)
 			}
 		}
@@ -113,5 +111,8 @@ func (s *session) probability() outcome {
 // survival lets every stream run; a panic has been remembered.
 func (s *session) survival() outcome {
 	s.allStreams()
+	if !s.reported[boundedWork] {
+		s.soakStream()
+	}
 	return s.suspected(survival)
 }

@@ -26,19 +26,24 @@ func (c Call) Ask(a aqm.AQM) aqm.Verdict {
 
 // String returns the call as Go code, less the receiver.
 func (c Call) String() string {
+	return c.code(fmt.Sprint(int64(c.Now)), fmt.Sprint(int64(c.Packet.EnqueuedAt)))
+}
+
+// code is String with expressions for the two instants.
+func (c Call) code(now, enqueuedAt string) string {
 	method := "Enqueue"
 	if c.AtDequeue {
 		method = "Dequeue"
 	}
 	var p, q fields
-	p.add("EnqueuedAt", c.Packet.EnqueuedAt != 0, int64(c.Packet.EnqueuedAt))
+	p.add("EnqueuedAt", enqueuedAt != "0", enqueuedAt)
 	p.add("Size", c.Packet.Size != 0, c.Packet.Size)
 	p.add("ECN", c.Packet.ECN != aqm.NotECT, ecnCode(c.Packet.ECN))
 	p.add("Class", c.Packet.Class != 0, classCode(c.Packet.Class))
 	q.add("Packets", c.Occupancy.Packets != 0, c.Occupancy.Packets)
 	q.add("Bytes", c.Occupancy.Bytes != 0, c.Occupancy.Bytes)
 	q.add("Full", c.Occupancy.Full, true)
-	return fmt.Sprintf("%s(%d, aqm.Packet{%v}, aqm.Occupancy{%v})", method, c.Now, p, q)
+	return fmt.Sprintf("%s(%s, aqm.Packet{%v}, aqm.Occupancy{%v})", method, now, p, q)
 }
 
 // fields are the elements of a composite literal that are not zero.
@@ -75,16 +80,20 @@ type Violation struct {
 
 	Verdicts []aqm.Verdict // the answers to Calls, as far as there are any
 	Stack    []string      // where it panicked or did not return, innermost first
+
+	twin *twin
 }
 
-// shown is how many calls and loops of them an error message has.
+// shown is how many calls and loops of them an error message has, of each of two
+// instances if they are compared.
 const shown = 24
 
 // Error returns the law's name and sentence, what happened, and the calls that lead
 // there as Go code, two dozen at most. Program returns all of them.
 func (v *Violation) Error() string { return v.text(shown) }
 
-// text returns the error message with so many lines of the program, the last.
+// text returns the error message with so many lines of the program, the last, for
+// each instance.
 func (v *Violation) text(shown int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "aqmtest: law %s is broken: %q\n\t%s\n", v.Law.Name, v.Law.Sentence, v.Detail)
@@ -92,47 +101,47 @@ func (v *Violation) text(shown int) string {
 		fmt.Fprintf(&b, "\t\t%s\n", s)
 	}
 	fmt.Fprintf(&b, "\tseed %d", v.Seed)
-	lines := v.lines()
-	if len(lines) == 0 {
-		return b.String()
-	}
-	fmt.Fprintf(&b, "\n\t%s", lines[0])
-	if hidden := len(lines) - 1 - shown; hidden > 0 {
-		fmt.Fprintf(&b, "\n\t// %d more come first: go test -v prints them where TestAQM is used, and Violation.Program returns them", hidden)
-		lines = lines[hidden:]
-	}
-	for _, line := range lines[1:] {
-		fmt.Fprintf(&b, "\n\t%s", strings.ReplaceAll(line, "\n", "\n\t"))
+	for _, lines := range v.parts() {
+		fmt.Fprintf(&b, "\n\t%s", lines[0])
+		if hidden := len(lines) - 1 - shown; hidden > 0 {
+			fmt.Fprintf(&b, "\n\t// %d more come first: go test -v prints them where TestAQM is used, and Violation.Program returns them", hidden)
+			lines = lines[hidden:]
+		}
+		for _, line := range lines[1:] {
+			fmt.Fprintf(&b, "\n\t%s", strings.ReplaceAll(line, "\n", "\n\t"))
+		}
 	}
 	return b.String()
 }
 
 // Program returns the calls as Go code that can be pasted into a test, where mk is
-// the MakeAQM.
-func (v *Violation) Program() string { return strings.Join(v.lines(), "\n") }
+// the MakeAQM and t the testing.T. Where a law compares two runs it has both, and
+// fails.
+func (v *Violation) Program() string {
+	var lines []string
+	for _, part := range v.parts() {
+		lines = append(lines, part...)
+	}
+	return strings.Join(lines, "\n")
+}
 
-// lines returns the lines of the program, calls that are alike as one loop.
-func (v *Violation) lines() (lines []string) {
+// parts returns the lines of the program, for each of the instances.
+func (v *Violation) parts() [][]string {
 	if v.Source == "" {
 		return nil
 	}
-	lines = append(lines, fmt.Sprintf("a := mk(%s)", v.Source))
-	for i := 0; i < len(v.Calls); {
-		n := 1
-		for i+n < len(v.Calls)-1 && v.Calls[i+n] == v.Calls[i] { // the last call stands for itself
-			n++
+	comment := func(i int) string {
+		if i < len(v.Verdicts) {
+			return fmt.Sprintf(" // %v", v.Verdicts[i])
 		}
-		switch {
-		case n > 1:
-			lines = append(lines, fmt.Sprintf("for range %d {\n\ta.%v\n}", n, v.Calls[i]))
-		case i < len(v.Verdicts):
-			lines = append(lines, fmt.Sprintf("a.%v // %v", v.Calls[i], v.Verdicts[i]))
-		default:
-			lines = append(lines, fmt.Sprintf("a.%v", v.Calls[i]))
-		}
-		i += n
+		return ""
 	}
-	return lines
+	first := append([]string{fmt.Sprintf("a := mk(%s)", v.Source)}, folded("a", v.Calls, comment)...)
+	if v.twin == nil || len(v.Calls) == 0 || len(v.twin.calls) != len(v.Calls) {
+		return [][]string{first}
+	}
+	first[len(first)-1] = "want := " + first[len(first)-1]
+	return [][]string{first, v.twin.lines()}
 }
 
 // Violations returns the violations that err, an error of Check, consists of.

@@ -37,7 +37,7 @@ func piFamily() family {
 		variants: 4, checked: []int{0, 2}, period: 800 * time.Microsecond, limit: 40,
 		faults: []fault{
 			by("u < p"),
-			by("u <= p, for u from 0 on"),
+			by("u <= p, for u from 0 on", "zero"),
 			by("u is drawn once and for all"),
 			by("one update an event"),
 			by("the period starts at an event"),
@@ -62,6 +62,12 @@ func piFamily() family {
 			contract("the order of a map", "determinism"),
 			contract("a table of delays", "survival"),
 			contract("p as it comes", "probability"),
+			contract("p decays when it is asked for", "observer"),
+			contract("p allocates when it is asked for", "observer"),
+			contract("p is always said to be 0", "zero"),
+			contract("drops above a half", "early-marks"),
+			contract("waits once in 5000 packets", "no-blocking"),
+			contract("a table of packets in 16 bits", "survival"),
 		},
 	}
 }
@@ -78,10 +84,23 @@ type piModel struct {
 	started bool
 	u       float64
 	table   [64]int
+	packets int
 }
 
 // Probability is p, or its square.
 func (a *piModel) Probability() float64 {
+	switch a.fault {
+	case "p decays when it is asked for":
+		defer func() { a.p *= 0.99 }()
+	case "p allocates when it is asked for":
+		memory = new(int64)
+	case "p is always said to be 0":
+		return 0
+	}
+	return a.probability()
+}
+
+func (a *piModel) probability() float64 {
 	if a.c.Squared && a.fault != "p is not squared" {
 		return a.p * a.p
 	}
@@ -99,7 +118,13 @@ func (a *piModel) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdi
 	if q.Full {
 		return overflow
 	}
-	prob := a.Probability()
+	prob := a.probability()
+	switch a.packets++; {
+	case a.fault == "waits once in 5000 packets" && a.packets%5000 == 0:
+		time.Sleep(20 * time.Millisecond)
+	case a.fault == "a table of packets in 16 bits" && a.packets > 60_000:
+		a.table[a.packets>>8]++
+	}
 	forced := a.c.MaxECN > 0 && (prob > a.c.MaxECN || prob == a.c.MaxECN && a.fault != "p at MaxECN")
 	if a.c.ScaleBySize {
 		mean := float64(a.c.MeanPacket)
@@ -125,6 +150,9 @@ func (a *piModel) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdi
 		for verdict := range map[aqm.Verdict]int{pass: 0, aqm.MarkOrDrop(p.ECN, aqm.Early): 1} {
 			return verdict
 		}
+	}
+	if prob > 0.5 && a.fault == "drops above a half" {
+		return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Early}
 	}
 	if forced {
 		return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Forced}
