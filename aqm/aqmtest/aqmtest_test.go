@@ -368,7 +368,7 @@ func TestBlocking(t *testing.T) {
 	for name, mk := range map[string]MakeAQM{
 		"at every call":    every(1, func() { time.Sleep(time.Millisecond) }),
 		"once in 5000":     every(5000, func() { time.Sleep(20 * time.Millisecond) }),
-		"for a nanosecond": every(100, func() { time.Sleep(1) }),
+		"for a nanosecond": every(100, func() { time.Sleep(time.Nanosecond) }),
 		"for a timer":      every(100, func() { <-time.After(time.Hour) }),
 		"for ever":         every(100, func() { <-make(chan int) }),
 		"at signals": altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
