@@ -92,7 +92,8 @@ func (o *PI) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	if q.Packets <= 0 {
 		o.delay = 0
 	} else {
-		o.delay = (float64(o.clock) - float64(p.EnqueuedAt)) / 1e9
+		// In whole nanoseconds first: a float64 has no room for them past 2^53.
+		o.delay = float64(o.clock.Sub(p.EnqueuedAt)) / 1e9
 		if o.delay < 0 {
 			o.delay = 0
 		}

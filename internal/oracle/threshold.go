@@ -39,7 +39,7 @@ func (t *Threshold) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Ver
 func (t *Threshold) Dequeue(now aqm.Time, p aqm.Packet, _ aqm.Occupancy) aqm.Verdict {
 	t.look(now)
 	over := false
-	if t.Sojourn != 0 && float64(t.clock)-float64(p.EnqueuedAt) > float64(t.Sojourn) {
+	if t.Sojourn != 0 && t.clock.Sub(p.EnqueuedAt) > t.Sojourn {
 		over = true
 	}
 	return t.answer(over, p)
