@@ -115,13 +115,14 @@ func (p *PIE) observe(n uint64, quiet bool) {
 		p.activity, p.quiet = quiescent, 0
 		n--
 	}
-	if n == 0 || p.activity != quiescent || p.config.LimitBytes == 0 {
-		return // without a limit it never is inactive
+	if n == 0 || p.activity != quiescent {
+		return
 	}
 	period := p.timer.Period()
 	switch {
 	case !quiet:
 		p.quiet = 0
+	case p.config.LimitBytes == 0: // without a limit it never is inactive
 	case n <= uint64((resetAfter-p.quiet)/period):
 		p.quiet += time.Duration(n) * period
 	default:
