@@ -263,7 +263,7 @@ func TestChoice(t *testing.T) {
 
 	panics := altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
 		if v.Reason == aqm.Early {
-			panic("not implemented")
+			panic("a planted fault")
 		}
 		return v
 	})

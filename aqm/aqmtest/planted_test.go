@@ -329,7 +329,7 @@ var faults = []struct {
 	}})},
 	{"panics in ordinary traffic", []string{"survival"}, altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
 		if v.Reason == aqm.Forced {
-			panic("not implemented")
+			panic("a planted fault")
 		}
 		return v
 	})},
