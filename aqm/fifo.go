@@ -99,8 +99,11 @@ func NewFIFO[T any](c FIFOConfig[T], a AQM) (*FIFO[T], error) {
 // item is still the caller's: the queue holds no reference to it, and OnDrop is
 // not called. After Mark the item is queued and its Packet says CE.
 func (f *FIFO[T]) Enqueue(now Time, item T, p Packet) Verdict {
-	now = max(now, f.clock)
-	f.clock = now
+	if now > f.clock {
+		f.clock = now
+	} else {
+		now = f.clock
+	}
 	p.EnqueuedAt = now
 	packets, bytes := f.tail-f.head, f.tailBytes-f.headBytes
 	if packets >= f.limitPackets || bytes+uint64(p.Size) > f.limitBytes {
@@ -170,8 +173,11 @@ func (f *FIFO[T]) settle(s *slot[T], v Verdict, at *[NumActions][NumReasons]uint
 // drops. ok is false if there is none. p.ECN is CE if the packet was marked at
 // either end.
 func (f *FIFO[T]) Dequeue(now Time) (item T, p Packet, ok bool) {
-	now = max(now, f.clock)
-	f.clock = now
+	if now > f.clock {
+		f.clock = now
+	} else {
+		now = f.clock
+	}
 	for f.head != f.tail {
 		s := &f.slots[f.head&uint64(len(f.slots)-1)]
 		p = unpack(s.at, s.meta)

@@ -88,7 +88,9 @@ func (c *CoDel) State() State {
 
 // Enqueue passes what the queue has room for.
 func (c *CoDel) Enqueue(now aqm.Time, _ aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	c.clock = max(c.clock, now)
+	if now > c.clock {
+		c.clock = now
+	}
 	if q.Full {
 		return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Overflow}
 	}
@@ -100,9 +102,15 @@ func (c *CoDel) Enqueue(now aqm.Time, _ aqm.Packet, q aqm.Occupancy) aqm.Verdict
 
 // Dequeue signals by the law of RFC 8289 section 5.
 func (c *CoDel) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	now = max(now, c.clock)
-	c.clock = now
-	sojourn := now.Sub(p.EnqueuedAt)
+	if now > c.clock {
+		c.clock = now
+	} else {
+		now = c.clock
+	}
+	sojourn := time.Duration(now - p.EnqueuedAt)
+	if p.EnqueuedAt > now || sojourn < 0 { // from the future, or longer than a Duration
+		sojourn = now.Sub(p.EnqueuedAt)
+	}
 	c.sojourn = sojourn
 	if sojourn < c.passBelow {
 		return aqm.Verdict{}

@@ -93,8 +93,11 @@ func (a *PI) Probability() float64 {
 
 // Enqueue signals with the probability.
 func (a *PI) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	now = max(now, a.clock)
-	a.clock = now
+	if now > a.clock {
+		a.clock = now
+	} else {
+		now = a.clock
+	}
 	if q.Packets <= 0 {
 		a.delay = 0 // also where no departure left it so: a flush, or all were refused
 	}
@@ -109,8 +112,11 @@ func (a *PI) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 
 // Dequeue passes the packet and measures its delay.
 func (a *PI) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	now = max(now, a.clock)
-	a.clock = now
+	if now > a.clock {
+		a.clock = now
+	} else {
+		now = a.clock
+	}
 	if now >= a.timer.Next {
 		a.update(now, float64(q.Packets)+1, float64(q.Bytes)+float64(p.Size))
 	}

@@ -186,7 +186,9 @@ func (r *RED) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	if q.Packets <= 0 || q.Full || now >= r.wake {
 		return r.rare(now, p, q)
 	}
-	r.clock = max(r.clock, now)
+	if now > r.clock {
+		r.clock = now
+	}
 	n := int64(q.Packets)
 	if r.bytes {
 		n = max(q.Bytes, 0)
@@ -220,7 +222,9 @@ func (r *RED) Dequeue(now aqm.Time, _ aqm.Packet, _ aqm.Occupancy) aqm.Verdict {
 	if now >= r.wake {
 		r.elapse(now, false)
 	}
-	r.clock = max(r.clock, now)
+	if now > r.clock {
+		r.clock = now
+	}
 	return aqm.Verdict{}
 }
 

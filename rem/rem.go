@@ -90,8 +90,11 @@ func (r *REM) Probability() float64 { return r.prob }
 
 // Enqueue signals with the probability.
 func (r *REM) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	now = max(now, r.clock)
-	r.clock = now
+	if now > r.clock {
+		r.clock = now
+	} else {
+		now = r.clock
+	}
 	if now >= r.timer.Next || q.Full || r.scaled {
 		return r.judge(now, p, q)
 	}
@@ -104,8 +107,11 @@ func (r *REM) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 
 // Dequeue passes the packet.
 func (r *REM) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	now = max(now, r.clock)
-	r.clock = now
+	if now > r.clock {
+		r.clock = now
+	} else {
+		now = r.clock
+	}
 	if now >= r.timer.Next {
 		r.update(now, float64(q.Packets)+1, float64(q.Bytes)+float64(p.Size))
 	}

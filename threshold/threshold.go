@@ -2,17 +2,17 @@ package threshold
 
 import (
 	"math"
-	"time"
 
 	"github.com/aqmkit/aqmkit/aqm"
 )
 
 // Threshold marks above a threshold. It implements aqm.AQM; use New.
 type Threshold struct {
-	packets int           // backlog above which an arrival is signalled; the largest int where unused
-	bytes   int64         // likewise
-	sojourn time.Duration // likewise, for a departure
-	clock   aqm.Time      // largest now
+	packets int         // backlog above which an arrival is signalled; the largest int where unused
+	bytes   int64       // likewise
+	sojourn uint64      // likewise, for a departure; ns
+	clock   aqm.Time    // largest now
+	notECT  aqm.Verdict // what a signal does to a packet that is not ECN-capable
 	signals uint64
 	config  Config
 }
@@ -37,14 +37,18 @@ func (t *Threshold) Reconfigure(c Config) error {
 		return err
 	}
 	t.config = c
-	t.packets, t.bytes, t.sojourn = math.MaxInt, math.MaxInt64, math.MaxInt64
+	t.packets, t.bytes, t.sojourn = math.MaxInt, math.MaxInt64, math.MaxUint64
 	switch {
 	case c.Packets > 0:
 		t.packets = c.Packets
 	case c.Bytes > 0:
 		t.bytes = c.Bytes
 	default:
-		t.sojourn = c.Sojourn
+		t.sojourn = uint64(c.Sojourn)
+	}
+	t.notECT = aqm.Verdict{}
+	if c.DropNotECT {
+		t.notECT = aqm.MarkOrDrop(aqm.NotECT, aqm.Early)
 	}
 	return nil
 }
@@ -54,33 +58,37 @@ func (t *Threshold) State() State { return State{Signals: t.signals} }
 
 // Enqueue signals if the backlog is above Packets or Bytes.
 func (t *Threshold) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	t.clock = max(t.clock, now)
-	if q.Full || q.Packets > t.packets || q.Bytes > t.bytes { // DCTCP 3.1
-		return t.signal(p, q.Full)
+	if now > t.clock { // a branch: the next call's time need not wait for this one's
+		t.clock = now
+	}
+	if q.Full {
+		return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Overflow}
+	}
+	if q.Packets > t.packets || q.Bytes > t.bytes { // DCTCP 3.1
+		return t.signal(p.ECN)
 	}
 	return aqm.Verdict{}
 }
 
 // Dequeue signals if the packet was queued for longer than Sojourn.
 func (t *Threshold) Dequeue(now aqm.Time, p aqm.Packet, _ aqm.Occupancy) aqm.Verdict {
-	t.clock = max(t.clock, now)
-	if t.clock.Sub(p.EnqueuedAt) > t.sojourn {
-		return t.signal(p, false)
+	if now > t.clock {
+		t.clock = now
+	} else {
+		now = t.clock
+	}
+	if now > p.EnqueuedAt && uint64(now)-uint64(p.EnqueuedAt) > t.sojourn { // no overflow, whatever the two are
+		return t.signal(p.ECN)
 	}
 	return aqm.Verdict{}
 }
 
-// signal returns the verdict on a packet that is above the threshold or finds no
-// room. It is out of line to keep the path of a passing packet free of its frame.
-//
-//go:noinline
-func (t *Threshold) signal(p aqm.Packet, full bool) aqm.Verdict {
-	if full {
-		return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Overflow}
-	}
+// signal returns the verdict on a packet above the threshold. It is inlined: without
+// a call Enqueue and Dequeue need no frame.
+func (t *Threshold) signal(e aqm.ECN) aqm.Verdict {
 	t.signals++
-	if !p.ECN.Capable() && !t.config.DropNotECT {
-		return aqm.Verdict{}
+	if e.Capable() {
+		return aqm.Verdict{Action: aqm.Mark, Reason: aqm.Early}
 	}
-	return aqm.MarkOrDrop(p.ECN, aqm.Early)
+	return t.notECT
 }

@@ -8,7 +8,7 @@ type Item struct{ _ [64]byte }
 // RoundTrips passes n packets through f, which it keeps at level packets, and
 // returns the instant of the last.
 func (l *Load) RoundTrips(f *aqm.FIFO[*Item], item *Item, level int, now aqm.Time, n int) aqm.Time {
-	for i := range n {
+	for i := range uint(n) {
 		s := &l[i%Steps]
 		now += aqm.Time(s.Wait)
 		p := aqm.Packet{Size: s.Size, ECN: s.ECN, Class: s.Class}
