@@ -114,6 +114,7 @@ func (l *Load) Pairs(a aqm.AQM, now aqm.Time, n int) (aqm.Time, int) {
 		if v := a.Enqueue(now, p, q); v.Action != aqm.Pass {
 			signals++
 		}
+		p, q = s.question() // again: to keep it across the call would take as many stores
 		p.EnqueuedAt = now - aqm.Time(s.Backlog)*aqm.Time(PacketTime)
 		if v := a.Dequeue(now, p, q); v.Action != aqm.Pass {
 			signals++

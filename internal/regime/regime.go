@@ -64,16 +64,14 @@ func For(name string) []Regime {
 		return append(levels(make, 8, 60, 160), Regime{"dropping", NewLoad(Standing(160), aqm.NotECT), 160, make})
 	case "pi":
 		c := pi.Published()
-		c.Rand = source()
-		return random(func() (aqm.AQM, error) { return pi.New(c) }, 50)
+		return random(func() (aqm.AQM, error) { c.Rand = source(); return pi.New(c) }, 50)
 	case "rem":
 		c := rem.DefaultConfig()
-		c.Rate, c.MeanPacket, c.Rand = rate, 1500, source()
-		return random(func() (aqm.AQM, error) { return rem.New(c) }, int(c.Target))
+		c.Rate, c.MeanPacket = rate, 1500
+		return random(func() (aqm.AQM, error) { c.Rand = source(); return rem.New(c) }, int(c.Target))
 	case "pie":
 		c := pie.DefaultConfig()
-		c.Rand = source()
-		return random(func() (aqm.AQM, error) { return pie.New(c) }, int(c.Target/PacketTime))
+		return random(func() (aqm.AQM, error) { c.Rand = source(); return pie.New(c) }, int(c.Target/PacketTime))
 	}
 	return nil
 }

@@ -44,6 +44,21 @@ func TestRegimesAreWhatTheySay(t *testing.T) {
 	assert.Nil(t, For("blue"))
 }
 
+// TestInstancesShareNothing sees that a second instance answers as the first did:
+// with one source of random numbers between them it would not, and two cores would
+// fight for its cache line.
+func TestInstancesShareNothing(t *testing.T) {
+	for _, name := range []string{"droptail", "threshold", "red", "codel", "pi", "pie", "rem"} {
+		for _, r := range For(name) {
+			a, now := r.Instance()
+			_, first := r.Load.Pairs(a, now, 4*Steps)
+			a, now = r.Instance()
+			_, second := r.Load.Pairs(a, now, 4*Steps)
+			assert.Equal(t, first, second, "%s, %s", name, r.Name)
+		}
+	}
+}
+
 // TestLoadsAllocateNothing keeps what is measured free of the measuring.
 func TestLoadsAllocateNothing(t *testing.T) {
 	l := NewLoad(Walk(), aqm.ECT0)
