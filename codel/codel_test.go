@@ -465,6 +465,29 @@ func TestHostile(t *testing.T) {
 	assert.Equal(t, drop, d.Dequeue(at(100*ms), aqm.Packet{EnqueuedAt: math.MinInt64}, stand))
 }
 
+// TestSojourn has the longest sojourn times there are, and packets from the future,
+// also where the difference of two instants is more than a Duration holds.
+func TestSojourn(t *testing.T) {
+	for _, tc := range []struct {
+		now, enqueuedAt aqm.Time
+		want            time.Duration
+	}{
+		{5, 3, 2},
+		{5, 5, 0},
+		{5, 7, -2},
+		{math.MaxInt64, 0, math.MaxInt64},
+		{math.MaxInt64, -1, math.MaxInt64},
+		{math.MaxInt64, math.MinInt64, math.MaxInt64},
+		{1 << 62, -1<<62 - 5, math.MaxInt64},
+		{-1<<62 - 5, 1 << 62, math.MinInt64},
+		{math.MinInt64, math.MaxInt64, math.MinInt64},
+	} {
+		d := newCoDel(t, DefaultConfig())
+		d.Dequeue(tc.now, aqm.Packet{EnqueuedAt: tc.enqueuedAt, Size: 1500}, stand)
+		assert.Equal(t, tc.want, d.State().Sojourn, "%+v", tc)
+	}
+}
+
 // TestClock steps back at either end, and sees no time elapse.
 func TestClock(t *testing.T) {
 	d := newCoDel(t, DefaultConfig())

@@ -42,7 +42,8 @@
 // given. Protecting half of the traffic therefore halves the signals that anyone
 // responds to. With Carry each consumed signal is kept pending, [MaxPending] at most,
 // and given to the next packet that can carry it; one that is CE already says nothing
-// new. A carried mark is a signal like any other, so MarkLimit turns it into a drop
+// new. A pending signal does not age: after a silence, however long, the first packets
+// that can carry them are marked. A carried mark is a signal like any other, so MarkLimit turns it into a drop
 // too; that it stayed pending would hold signals back when congestion is worst.
 //
 // The budget is a token bucket of BudgetBurst bytes that starts full and fills at

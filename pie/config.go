@@ -88,9 +88,7 @@ func Design(rate uint64, rtt time.Duration, meanPacket uint32) (Config, error) {
 	c := DefaultConfig()
 	packets := designPackets * 8 * float64(meanPacket) / float64(rate) // seconds
 	target := max(rtt.Seconds(), packets, minTime.Seconds())
-	if target < c.Target.Seconds() {
-		c = c.faster(c.Target.Seconds() / target)
-	}
+	c = c.faster(max(1, c.Target.Seconds()/target))
 	c.MeanPacket = meanPacket
 	return c, nil
 }

@@ -41,6 +41,11 @@ func TestOracle(t *testing.T) {
 		for range 4 {
 			s := script.Random(r, 4000, c.Target/10)
 			script.Disturb(r, s, 50)
+			for i := range s {
+				if s[i].Kind == script.Reconfigure {
+					s[i].N = r.IntN(2 * len(configs()))
+				}
+			}
 			require.NoError(t, lockstep(i, r.Uint64(), s))
 		}
 	}

@@ -76,8 +76,8 @@ func newLaw(c Config) law {
 func (l *law) next(p, delay, old float64) float64 {
 	d := float64(l.alpha*(delay-l.target)) + float64(l.beta*(delay-old))
 	d /= l.tier(p).divisor
-	if p >= capFrom && d > maxStep {
-		d = maxStep
+	if p >= capFrom {
+		d = min(d, maxStep)
 	}
 	p += d
 	if delay < l.decayBelow && old < l.decayBelow {
@@ -89,13 +89,11 @@ func (l *law) next(p, delay, old float64) float64 {
 }
 
 func (l *law) tier(p float64) tier {
-	last := len(l.tiers) - 1
-	for _, t := range l.tiers[:last] {
-		if p < t.to {
-			return t
-		}
+	i := 0
+	for p >= l.tiers[i].to {
+		i++
 	}
-	return l.tiers[last]
+	return l.tiers[i]
 }
 
 // repeat returns p after n updates at a delay that does not change, and how many of
@@ -123,26 +121,24 @@ func (l *law) repeat(p, delay float64, n uint64) (after float64, left uint64) {
 // rounded to an even multiple; from the second update on, all start alike.)
 func (l *law) leap(p, delay float64, n uint64) (after float64, used uint64) {
 	after, used = l.next(p, delay, delay), 1
-	if n == 1 || after == p || delay < l.decayBelow {
+	if delay < l.decayBelow {
 		return after, used
 	}
 	// The same range of both tier and spacing as p has. Where the next value is out of
 	// it, there is no room.
 	t, low := l.tier(p), powerBelow(p)
 	step := l.next(after, delay, delay) - after // exact where there is room
-	room := 0.0
+	var room float64
 	switch {
 	case step > 0:
 		room = (min(t.to, 2*low, l.max) - after) / step
 	case step < 0:
 		room = (after - max(t.from, low)) / -step
 	}
-	// The margin covers the rounding of room, and the last step within the range.
-	room = room*(1-0x1p-48) - 2
-	if room < 1 {
-		return after, used
-	}
-	k := min(uint64(room), n-1)
+	// Both sides of the quotient are whole numbers of spacings, of at most 53 bits, so
+	// that no division rounds it up to a whole number. The last step there is room for
+	// stays out: before rounding it may end beyond the edge, where the spacing is another.
+	k := min(uint64(max(0, room-1)), n-1)
 	return after + float64(float64(k)*step), used + k // exact: less than 2^53 spacings
 }
 

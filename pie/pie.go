@@ -103,7 +103,7 @@ func (p *PIE) Reconfigure(c Config) error {
 	}
 	if p.estimator != estimator {
 		p.rate = departureRate{}
-		p.departed, p.enqueued = 0, 0
+		p.enqueued = p.departed
 	}
 	if p.estimator != estimator || p.bucket.depth != depth {
 		p.bucket.fill()
@@ -124,10 +124,7 @@ func (p *PIE) configure(c Config) {
 	p.law = newLaw(c)
 	p.low = p.law.target / 2
 	p.ecnLimit = c.MaxECN
-	switch {
-	case c.DOCSIS:
-		p.ecnLimit = 0 // RFC 8034 has no ECN
-	case c.MaxECN == 0:
+	if c.MaxECN == 0 && !c.DOCSIS { // RFC 8034 has no ECN
 		p.ecnLimit = math.Inf(1)
 	}
 	p.bypass = 2 * int64(c.MeanPacket)
@@ -145,10 +142,9 @@ func (p *PIE) configure(c Config) {
 
 // restart puts the law in its initial state.
 func (p *PIE) restart() {
-	p.rate = departureRate{}
 	p.bucket.fill()
 	p.activity = inactive
-	p.departed, p.enqueued = 0, 0
+	p.enqueued = p.departed
 	p.p, p.accumulated, p.old, p.burst, p.quiet = 0, 0, 0, 0, 0
 	if p.config.LimitBytes == 0 {
 		p.wake()
@@ -160,13 +156,13 @@ func (p *PIE) restart() {
 func (p *PIE) wake() {
 	if p.docsis {
 		p.activity = quiescent // RFC 8034 A.3
-		return
+	} else { // RFC 8033 5.3, Appendix B
+		p.activity = active
+		p.old, p.p, p.accumulated = 0, 0, 0
+		p.rate = departureRate{}
+		p.burst = p.config.MaxBurst
 	}
-	// RFC 8033 5.3, Appendix B.
-	p.activity = active
-	p.old, p.p, p.accumulated = 0, 0, 0
-	p.rate = departureRate{}
-	p.burst = p.config.MaxBurst
+	p.arm()
 }
 
 // arm sets passUpTo to what the path of a passing packet may take for granted. It is
@@ -175,8 +171,7 @@ func (p *PIE) wake() {
 func (p *PIE) arm() {
 	judged := p.p > 0 && p.burst == 0 // else the accumulator stays, and below 0.85 at that
 	switch {
-	case p.docsis && p.burst == 0 && p.activity == inactive,
-		!p.docsis && p.activity == inactive:
+	case p.activity == inactive:
 		p.passUpTo = p.activateAt - 1
 	case !judged:
 		p.passUpTo = math.MaxInt64
@@ -221,8 +216,11 @@ func (p *PIE) State() State {
 
 // Enqueue signals an arrival with the drop probability.
 func (p *PIE) Enqueue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	now = max(now, p.clock)
-	p.clock = now
+	if now > p.clock {
+		p.clock = now
+	} else {
+		now = p.clock
+	}
 	if now >= p.timer.Next || q.Full || q.Bytes > p.passUpTo {
 		return p.judge(now, k, q)
 	}
@@ -231,8 +229,11 @@ func (p *PIE) Enqueue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 
 // Dequeue passes a departure and measures the queuing delay.
 func (p *PIE) Dequeue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	now = max(now, p.clock)
-	p.clock = now
+	if now > p.clock {
+		p.clock = now
+	} else {
+		now = p.clock
+	}
 	switch {
 	case now >= p.timer.Next:
 		p.depart(now, k, q)
@@ -264,7 +265,10 @@ func (p *PIE) sojourn() time.Duration { return max(0, p.departed.Sub(p.enqueued)
 //go:noinline
 func (p *PIE) depart(now aqm.Time, k aqm.Packet, q aqm.Occupancy) {
 	if now >= p.timer.Next {
-		before := q.Bytes + min(int64(k.Size), math.MaxInt64-max(q.Bytes, 0)) // backlog since the last event
+		before := q.Bytes + int64(k.Size) // backlog since the last event
+		if before < q.Bytes {
+			before = math.MaxInt64
+		}
 		p.update(now, before)
 	}
 	switch p.estimator {
@@ -299,7 +303,6 @@ func (p *PIE) judge(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 		p.accumulated = 0 // RFC 8033 Appendix B
 		if !p.docsis && p.activity == inactive && q.Bytes >= p.activateAt {
 			p.wake()
-			p.arm()
 		}
 		return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Overflow}
 	}
@@ -307,11 +310,7 @@ func (p *PIE) judge(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 		return aqm.Verdict{}
 	}
 	if p.activity == inactive {
-		p.wake()
-		p.arm()
-		if q.Bytes <= p.passUpTo || !p.docsis { // RFC 8033 activates after the packet is judged
-			return aqm.Verdict{}
-		}
+		p.wake() // with p = 0, where RFC 8033 activates after the packet is judged
 	}
 	prob := p.p
 	if p.docsis {

@@ -108,12 +108,20 @@ func TestConstants(t *testing.T) {
 	assert.Equal(t, 1.0, l.next(1, 10, 0))
 	assert.InDelta(t, (0.5-0.125*0.015)*0.98, l.next(0.5, 0, 0), 1e-15)
 	assert.InDelta(t, (0.5-0.125*0.008)*0.98, l.next(0.5, 0.007, 0.007), 1e-15, "decay below Target/2")
-	assert.InDelta(t, 0.5-0.125*0.0075, l.next(0.5, 0.0075, 0.0075), 1e-15)
+	for _, delays := range [][2]float64{{0.0075, 0.0075}, {0.0075, 0}, {0.007, 0.0075}} { // now and before
+		want := 0.5 + 0.125*(delays[0]-0.015) + 1.25*(delays[0]-delays[1])
+		assert.InDelta(t, want, l.next(0.5, delays[0], delays[1]), 1e-15, "no decay at Target/2: %v", delays)
+	}
 	assert.InDelta(t, 0.85*1024/64, d.next(13.59, 10, 0), 1e-12, "largest drop_prob [RFC 8034 A.2]")
 	assert.InDelta(t, 0.54, d.next(0.5, 0.201, 0), 1e-12, "0.02 more above LATENCY_HIGH")
 	assert.InDelta(t, 0.52, d.next(0.5, 0.2, 0), 1e-12)
 	assert.InDelta(t, (0.5-0.25*0.0055/0.5)*0.98, d.next(0.5, 0.0045, 0.0045), 1e-12, "decay below LATENCY_LOW")
 	assert.InDelta(t, 0.5-0.25*0.005/0.5, d.next(0.5, 0.005, 0.005), 1e-12)
+	c := DOCSIS()
+	c.Target = 40 * time.Millisecond
+	d = newLaw(c)
+	assert.InDelta(t, 0.5-0.25*0.035/0.5, d.next(0.5, 0.005, 0.005), 1e-12, "whatever the Target")
+	assert.InDelta(t, (0.5-0.25*0.036/0.5)*0.98, d.next(0.5, 0.004, 0.004), 1e-12)
 }
 
 // fixed is a source of one number.
@@ -389,6 +397,50 @@ func TestActivation(t *testing.T) {
 	q := aqm.Occupancy{Packets: 60, Bytes: 90_000, Full: true}
 	assert.Equal(t, full, a.Enqueue(20_001*ms, ect, q))
 	assert.True(t, a.State().Active, "an arrival that finds no room activates as well")
+
+	for _, tc := range []struct{ limit, third int64 }{
+		{1, 1}, {2, 1}, {3, 1}, {4, 2}, {90_000, 30_000}, {90_001, 30_001}, {90_002, 30_001}, {90_003, 30_001}, {math.MaxInt64, math.MaxInt64/3 + 1},
+	} {
+		for _, full := range []bool{false, true} {
+			c.LimitBytes = tc.limit
+			a, err := New(c)
+			require.NoError(t, err)
+			a.Enqueue(0, ect, aqm.Occupancy{Packets: 1, Bytes: tc.third - 1, Full: full})
+			assert.False(t, a.State().Active, "%+v", tc)
+			a.Enqueue(0, ect, aqm.Occupancy{Packets: 1, Bytes: tc.third, Full: full})
+			assert.True(t, a.State().Active, "%+v", tc)
+			a.Enqueue(20_000*ms, ect, aqm.Occupancy{})
+			assert.False(t, a.State().Active, "%+v", tc)
+		}
+	}
+}
+
+// TestRest sees congestion end where two updates in a row find a delay below
+// Target/2 [RFC 8033 5.3], and with one that is Target/2 still go on.
+func TestRest(t *testing.T) {
+	c := DefaultConfig()
+	c.LimitBytes = 90_000
+	const half = 7500 * time.Microsecond
+	for _, tc := range []struct {
+		before, now time.Duration
+		updates     aqm.Time
+		active      bool
+	}{
+		{half - 1, half - 1, 1, false},
+		{half, half - 1, 1, true},
+		{half - 1, half, 1, true},
+		{half, half - 1, 2, false},
+		{half, half, 2, true},
+		{half, half, 1000, true},
+	} {
+		a := at(t, c, 0)
+		a.set(0, seconds(tc.before))
+		a.sojourns(1, tc.now)
+		a.Enqueue(tc.updates*15*ms, ect, standing)
+		assert.Zero(t, a.State().Prob)
+		// The backlog of this arrival activates it anew, which leaves no delay.
+		assert.Equal(t, tc.active, a.old != 0, "%+v", tc)
+	}
 }
 
 // TestDepartureRate walks through RFC 8033 section 5.2: of 1500 bytes a millisecond,
@@ -428,6 +480,31 @@ func TestDepartureRate(t *testing.T) {
 		a.Dequeue((i+1)*ms, aqm.Packet{Size: 1024}, standing)
 	}
 	assert.InDelta(t, 0.016, a.rate.average, 1e-12, "2^14 bytes are enough")
+
+	a, err = New(c)
+	require.NoError(t, err)
+	depart(0, 16_384)
+	a.Dequeue(ms, aqm.Packet{Size: 1<<14 - 1}, standing)
+	assert.Zero(t, a.rate.average, "and one less are not")
+	a.Dequeue(2*ms, aqm.Packet{Size: 1}, standing)
+	assert.InDelta(t, 0.002, a.rate.average, 1e-12)
+}
+
+// TestDuration sees delays rounded to nanoseconds, up to the longest there is.
+func TestDuration(t *testing.T) {
+	assert.Equal(t, 10*time.Second, duration(10))
+	assert.Equal(t, 2*time.Nanosecond, duration(1.6e-9))
+	assert.Equal(t, time.Nanosecond, duration(1.4e-9))
+	assert.Equal(t, time.Duration(math.MaxInt64), duration(math.MaxFloat64))
+	s := 0x1p63 / 1e9
+	for float64(s*1e9) < 0x1p63 {
+		s = math.Nextafter(s, math.Inf(1))
+	}
+	for float64(s*1e9) > 0x1p63 {
+		s = math.Nextafter(s, 0)
+	}
+	require.Equal(t, 0x1p63, float64(s*1e9))
+	assert.Equal(t, time.Duration(math.MaxInt64), duration(s), "the first that is too long")
 }
 
 // TestDOCSIS walks through the states of RFC 8034.
@@ -493,6 +570,10 @@ func TestDOCSISSize(t *testing.T) {
 		a.Enqueue(1, aqm.Packet{Size: tc.size}, aqm.Occupancy{Packets: 1, Bytes: 64})
 		assert.InDelta(t, tc.want, a.State().Accumulated, 1e-12, "%+v", tc)
 	}
+	a := at(t, c, 1)
+	a.accumulated = 8.5
+	assert.Equal(t, pass, a.Enqueue(1, notECT, aqm.Occupancy{Packets: 2, Bytes: 2048}), "a backlog of two packets is spared")
+	assert.Equal(t, forced, a.Enqueue(1, notECT, aqm.Occupancy{Packets: 2, Bytes: 2049}))
 }
 
 // TestDOCSISTokens computes RFC 8034's latency estimate: 8 Mb/s sustained, 80 Mb/s
@@ -512,6 +593,36 @@ func TestDOCSISTokens(t *testing.T) {
 	a.Dequeue(38*ms, aqm.Packet{Size: 15_000}, aqm.Occupancy{Packets: 9, Bytes: 50_000})
 	assert.InDelta(t, 0.0015+0.035, delay(48*ms, 50_000), 1e-9, "5000 tokens and 10 000 that arrived in 10 ms")
 	assert.InDelta(t, 0.002+0.030, delay(80*ms, 50_000), 1e-9, "the bucket is full again")
+
+	for _, want := range []float64{5000, 0, 0} { // three packets in one instant, which brings no tokens
+		a.Dequeue(96*ms, aqm.Packet{Size: 15_000}, aqm.Occupancy{Packets: 9, Bytes: 50_000})
+		assert.Equal(t, want, a.bucket.tokens)
+	}
+	c.Update = 2 * time.Millisecond // which were due since 96 ms
+	require.NoError(t, a.Reconfigure(c))
+	a.Dequeue(111*ms, aqm.Packet{}, aqm.Occupancy{Packets: 9, Bytes: 50_000})
+	assert.Equal(t, 15_000.0, a.bucket.tokens)
+
+	c.Update, c.PeakRate, c.SustainedRate, c.TrafficBurst = 16*time.Millisecond, 1, 1, 1
+	a, err = New(c)
+	require.NoError(t, err)
+	a.Enqueue(0, ect, aqm.Occupancy{})
+	assert.InDelta(t, 16, delay(16*ms, 2), 1e-9, "1 bit/s is a rate")
+}
+
+// TestTokensAhead has an update due before the last departure, as Reconfigure made
+// the period shorter: no tokens have left the bucket since.
+func TestTokensAhead(t *testing.T) {
+	c := DOCSIS()
+	c.PeakRate, c.SustainedRate, c.TrafficBurst = 80_000_000, 8_000_000, 20_000
+	a, err := New(c)
+	require.NoError(t, err)
+	a.Enqueue(0, ect, aqm.Occupancy{})
+	a.Dequeue(15*ms, aqm.Packet{Size: 15_000}, standing)
+	c.Update = 10 * time.Millisecond
+	require.NoError(t, a.Reconfigure(c))
+	a.Enqueue(15*ms, ect, aqm.Occupancy{Packets: 9, Bytes: 50_000}) // the update of 10 ms
+	assert.Equal(t, 5000/1e7+45_000/1e6, a.old)
 }
 
 // TestStepBack sees the largest now go on where time steps back.
@@ -527,6 +638,36 @@ func TestStepBack(t *testing.T) {
 	assert.Equal(t, 18*time.Millisecond, a.State().Delay)
 	a.Dequeue(6*ms, aqm.Packet{EnqueuedAt: 21 * ms, Size: 1500}, standing)
 	assert.Zero(t, a.State().Delay, "a packet from the future")
+}
+
+// TestContradictions asks a PIE and its oracle with numbers of packets and bytes that
+// contradict each other.
+func TestContradictions(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	packets := []int{math.MinInt, -1, 0, 1, 2, 100, math.MaxInt}
+	bytes := []int64{-1 << 62, -1 << 40, -20_000, -1, 0, 1, 1500, 30_000, 150_000, math.MaxInt64}
+	for i, c := range configs() {
+		for range 10 {
+			source := r.Uint64()
+			c.Rand = rand.NewPCG(source, 1)
+			a, err := New(c)
+			require.NoError(t, err)
+			c.Rand = rand.NewPCG(source, 1)
+			o := naive(c)
+			now := aqm.Time(0)
+			for range 500 {
+				now = now.Add(time.Duration(r.ExpFloat64() * float64(c.Update) / 2))
+				k := aqm.Packet{EnqueuedAt: now.Add(-time.Duration(2 * r.Float64() * float64(c.Target))), Size: []uint32{0, 1, 900, 1000}[r.IntN(4)], ECN: aqm.ECN(r.IntN(4))}
+				q := aqm.Occupancy{Packets: packets[r.IntN(len(packets))], Bytes: bytes[r.IntN(len(bytes))]}
+				if r.IntN(2) == 0 {
+					require.Equal(t, o.Enqueue(now, k, q), a.Enqueue(now, k, q))
+				} else {
+					require.Equal(t, o.Dequeue(now, k, q), a.Dequeue(now, k, q))
+				}
+				require.NoError(t, differ(a, o), "configuration %d, %+v, %+v", i, k, q)
+			}
+		}
+	}
 }
 
 func TestFull(t *testing.T) {
@@ -667,6 +808,16 @@ func TestReconfigure(t *testing.T) {
 	d.PeakRate = 2e6
 	require.NoError(t, a.Reconfigure(d))
 	assert.Equal(t, 3500.0, a.bucket.tokens)
+	d.TrafficBurst = 6000
+	require.NoError(t, a.Reconfigure(d))
+	assert.Equal(t, 6000.0, a.bucket.tokensAt(60_000*ms), "a deeper one, too")
+	a.Dequeue(60_000*ms, ect, standing)
+	assert.Equal(t, 4500.0, a.bucket.tokens)
+	timestamped := d
+	timestamped.PeakRate, timestamped.SustainedRate, timestamped.TrafficBurst = 0, 0, 0
+	require.NoError(t, a.Reconfigure(timestamped))
+	require.NoError(t, a.Reconfigure(d))
+	assert.Equal(t, 6000.0, a.bucket.tokensAt(60_000*ms), "and one that is new")
 	require.NoError(t, a.Reconfigure(DefaultConfig()))
 	assert.Equal(t, State{Burst: 150 * time.Millisecond, Active: true}, a.State())
 }
@@ -679,7 +830,7 @@ func TestRepeat(t *testing.T) {
 	for _, c := range append(configs(), slowest()...) {
 		laws = append(laws, newLaw(c))
 	}
-	worst := 0
+	worst, outside := 0, false
 	count := func(l law, p, delay float64) {
 		leaps := 0
 		for left := uint64(math.MaxUint64); left > 0; leaps++ {
@@ -687,13 +838,44 @@ func TestRepeat(t *testing.T) {
 			if next == p {
 				break
 			}
+			if in := l.tier(p); used > 1 && p > 0 { // more than one update: within the spacing and the tier of p
+				_, e := math.Frexp(p)
+				low, high := max(in.from, math.Ldexp(0.5, e)), min(in.to, math.Ldexp(1, e), l.max)
+				outside = outside || next < low || next > high
+			}
 			p, left = next, left-used
 		}
 		worst = max(worst, leaps)
 	}
+	compare := func(l law, p, delay float64, n uint64) {
+		want, changes := p, uint64(0)
+		for range n {
+			next := l.next(want, delay, delay)
+			if next != want {
+				changes++
+			}
+			want = next
+		}
+		got, left := l.repeat(p, delay, n)
+		require.Equal(t, want, got, "p = %v, delay %v, %d updates, %+v", p, delay, n, l)
+		require.Equal(t, n-changes, left, "p = %v, delay %v, %d updates, %+v", p, delay, n, l)
+	}
 	for _, c := range slowest() {
 		l := newLaw(c)
 		count(l, l.max, math.Nextafter(l.decayBelow, 0))
+		count(l, l.max, l.decayBelow)
+		compare(l, l.max, l.decayBelow, 1)
+	}
+	for i := range 20_000 { // a few spacings from where a leap has to stop, in steps of a few
+		l := laws[i%len(laws)]
+		in := l.tiers[r.IntN(len(l.tiers))]
+		edge := []float64{in.from, min(in.to, l.max), math.Ldexp(1, -r.IntN(20)), l.max}[r.IntN(4)]
+		p := math.Float64frombits(uint64(max(0, int64(math.Float64bits(edge))+int64(r.IntN(100)-50))))
+		p = min(p, l.max)
+		spacing := math.Nextafter(p, math.Inf(1)) - p
+		step := spacing * float64(r.IntN(41)-20) / 4
+		l.target, l.decayBelow, l.raiseAbove = 0, math.Inf(-1), math.Inf(1) // so that all delays are as exact
+		compare(l, p, step*l.tier(p).divisor/l.alpha, uint64(r.IntN(100)))
 	}
 	for i := range 1000 {
 		l := laws[i%len(laws)]
@@ -715,18 +897,10 @@ func TestRepeat(t *testing.T) {
 		p = min(p, l.max)
 		n := uint64(math.Ldexp(1, r.IntN(17)))
 
-		want := p
-		for range n {
-			want = l.next(want, delay, delay)
-		}
-		got, left := l.repeat(p, delay, n)
-		require.Equal(t, want, got, "p = %v, delay %v, %d updates, %+v", p, delay, n, l)
-		if left > 0 {
-			require.Equal(t, got, l.next(got, delay, delay), "no more change")
-		}
-
+		compare(l, p, delay, n)
 		count(l, p, delay)
 	}
+	assert.False(t, outside)
 	t.Logf("at most %d leaps for 2^64 updates", worst)
 	assert.Less(t, worst, 2600)
 }
@@ -753,7 +927,12 @@ func TestHostile(t *testing.T) {
 		return aqm.Time(r.Uint64())
 	}
 	for _, c := range append(configs(), slowest()...) {
+		most := probHigh + 1.0 // then all is signalled
+		if c.DOCSIS {
+			most = 100 * probLow // what is spared adds to it as well
+		}
 		for range 5 {
+			c.Rand = rand.NewPCG(r.Uint64(), 3)
 			a, err := New(c)
 			require.NoError(t, err)
 			for range 100 {
@@ -767,7 +946,7 @@ func TestHostile(t *testing.T) {
 					require.Equal(t, pass, a.Dequeue(pick(), k, q))
 				}
 				s := a.State()
-				require.True(t, s.Prob >= 0 && s.Prob <= a.law.max && s.Accumulated >= 0 && s.Accumulated < 10 && s.Delay >= 0 && s.Burst >= 0 && s.Burst <= c.MaxBurst, "%+v", s)
+				require.True(t, s.Prob >= 0 && s.Prob <= a.law.max && s.Accumulated >= 0 && s.Accumulated <= most+1e-9 && s.Delay >= 0 && s.Burst >= 0 && s.Burst <= c.MaxBurst, "%+v", s)
 				require.True(t, a.Probability() >= 0 && a.Probability() <= 1)
 			}
 		}

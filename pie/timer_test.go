@@ -35,7 +35,9 @@ func configs() []Config {
 	tokens.PeakRate, tokens.SustainedRate, tokens.TrafficBurst = 20_000_000, 5_000_000, 60_000
 	slow := tokens
 	slow.LimitBytes, slow.TrafficBurst = 0, 3_000_000
-	return []Config{DefaultConfig(), limited, rate, rateLimited, odd, DataCenter(), DOCSIS(), docsisLimited, tokens, slow}
+	wide := docsisLimited // p falls without a decay between LATENCY_LOW and Target/2, and an allowance ends 1 ns after an update
+	wide.Target, wide.MaxBurst = 100*time.Millisecond, 160*time.Millisecond+1
+	return []Config{DefaultConfig(), limited, rate, rateLimited, odd, DataCenter(), DOCSIS(), docsisLimited, tokens, slow, wide}
 }
 
 // differ says where a and its oracle do.
@@ -56,6 +58,10 @@ func differ(a *PIE, o *oracle.PIE) error {
 		return fmt.Errorf("state %v, the timer's %v", name, o.State)
 	case a.old != o.QDelayOld:
 		return fmt.Errorf("last update's delay %v s, the timer's %v s", a.old, o.QDelayOld)
+	case a.estimator == byRate && a.activity == active && a.rate.average != o.AvgDQTime:
+		return fmt.Errorf("2^14 bytes take %v s to depart, the timer's %v s", a.rate.average, o.AvgDQTime)
+	case a.estimator == tokenBucket && !o.TokensUntouched && a.bucket.tokens != o.Tokens:
+		return fmt.Errorf("%v tokens, the timer's %v", a.bucket.tokens, o.Tokens)
 	case a.estimator == timestamps && seconds(a.State().Delay) != o.QDelay:
 		return fmt.Errorf("delay %v, the timer's %v s", a.State().Delay, o.QDelay)
 	}

@@ -67,7 +67,6 @@ func (p *PIE) repeat(n uint64) {
 	if p.docsis && p.burst > 0 {
 		during := min(n, uint64((p.burst-1)/period)) // updates that leave some of it
 		p.burst -= time.Duration(during) * period
-		p.observe(during, false)
 		if n -= during; n > 0 {
 			p.step(p.old)
 			n--
@@ -93,7 +92,6 @@ func (p *PIE) repeat(n uint64) {
 				quiet++ // the update that brought it to 0
 			}
 		}
-		p.observe(n-quiet, false)
 		p.observe(quiet, true)
 	case low && after == 0:
 		p.rest()

@@ -379,6 +379,101 @@ func TestCountOnTheLongWay(t *testing.T) {
 	assert.Equal(t, int64(1), r.State().Count, "after p_b = 1")
 }
 
+// adapting returns an Adaptive RED whose average is q, with a tick every 500 ms from
+// instant 0 on, and max_p 0.1. The band is from 9 to 11 packets.
+func adapting(t *testing.T, q int) *RED {
+	t.Helper()
+	c := DefaultConfig()
+	c.MaxP, c.Adaptive, c.Rate = 0.1, true, 1
+	return averaging(t, c, q)
+}
+
+// TestTickAtAnEvent has events of each kind at the very instant of a tick, which
+// raises max_p at once.
+func TestTickAtAnEvent(t *testing.T) {
+	for name, event := range map[string]func(r *RED, now aqm.Time){
+		"arrival":                   func(r *RED, now aqm.Time) { r.Enqueue(now, ect0(), packets(12)) },
+		"arrival at an empty queue": func(r *RED, now aqm.Time) { r.Enqueue(now, ect0(), packets(0)) },
+		"arrival at a full queue":   func(r *RED, now aqm.Time) { r.Enqueue(now, ect0(), aqm.Occupancy{Packets: 12, Full: true}) },
+		"departure":                 func(r *RED, now aqm.Time) { r.Dequeue(now, ect0(), packets(12)) },
+	} {
+		r := adapting(t, 12)
+		event(r, aqm.Time(500*ms)-1)
+		assert.Equal(t, 0.1, r.State().MaxP, name)
+		event(r, aqm.Time(500*ms))
+		assert.InDelta(t, 0.11, r.State().MaxP, 1e-15, name)
+	}
+}
+
+// TestTickPastDue has a tick that a shorter interval makes due at the last event or
+// before it: it happens at the next one, also where that is earlier by its clock. The
+// time since the last event is not yet over at that tick.
+func TestTickPastDue(t *testing.T) {
+	for _, last := range []time.Duration{100 * ms, 150 * ms} {
+		for _, empty := range []bool{false, true} {
+			r := adapting(t, 12)
+			r.Dequeue(aqm.Time(last), ect0(), packets(12))
+			c := r.config
+			c.AdaptInterval, c.Rate = 100*ms, maxRate // each nanosecond of which is worth 250 packets
+			require.NoError(t, r.Reconfigure(c))
+			assert.Equal(t, 0.1, r.State().MaxP)
+			if empty {
+				r.Enqueue(aqm.Time(50*ms), ect0(), packets(0))
+			} else {
+				r.Dequeue(aqm.Time(50*ms), ect0(), packets(12))
+			}
+			assert.InDelta(t, 0.11, r.State().MaxP, 1e-15, "last event at %v, empty: %v", last, empty)
+		}
+	}
+}
+
+// TestBand has averages at the ends of the band, which is part of it, before a tick in
+// an idle time and in a busy one.
+func TestBand(t *testing.T) {
+	for _, tc := range []struct {
+		avg  int
+		want float64
+	}{{8, 0.09}, {9, 0.1}, {11, 0.1}, {12, 0.11}} {
+		r := adapting(t, tc.avg)
+		r.Enqueue(aqm.Time(500*ms), ect0(), packets(0))
+		assert.InDelta(t, tc.want, r.State().MaxP, 1e-15, "idle, average %d", tc.avg)
+		r = adapting(t, tc.avg)
+		r.Dequeue(aqm.Time(500*ms), ect0(), packets(1))
+		assert.InDelta(t, tc.want, r.State().MaxP, 1e-15, "busy, average %d", tc.avg)
+	}
+}
+
+// TestManyTicks has 2^63 ticks in one gap, with max_p at either end of its range or on
+// its way there.
+func TestManyTicks(t *testing.T) {
+	for _, maxP := range []float64{0.01, 0.1, 0.5} {
+		for avg, want := range map[int]float64{8: 0.01, 10: maxP, 12: 0.5} {
+			r := adapting(t, avg)
+			c := r.config
+			c.AdaptInterval, c.MaxP = 1, maxP
+			require.NoError(t, r.Reconfigure(c))
+			r.Dequeue(math.MaxInt64, ect0(), packets(1))
+			assert.Equal(t, want, r.State().MaxP, "average %d", avg)
+		}
+	}
+}
+
+// TestNewMaxP reconfigures in the midst of a count that is short in its own unit.
+func TestNewMaxP(t *testing.T) {
+	c := Config{Unit: aqm.Bytes, MinTh: 9.75, MaxTh: 10.75, MaxP: 1, Weight: 1, MeanPacket: 500, Rate: 1e6, Rand: constant(math.MaxUint64)}
+	r := newRED(t, c)
+	ten := aqm.Occupancy{Packets: 1, Bytes: 10} // p_b = MaxP/4, and u is 1
+	r.Enqueue(0, ect0(), ten)
+	assert.Equal(t, int64(1), r.State().Count)
+	c.MaxP = 0.5
+	require.NoError(t, r.Reconfigure(c))
+	for count := range int64(6) {
+		assert.Equal(t, aqm.Pass, r.Enqueue(0, ect0(), ten).Action)
+		assert.Equal(t, count+2, r.State().Count)
+	}
+	assert.Equal(t, aqm.Mark, r.Enqueue(0, ect0(), ten).Action, "the eighth")
+}
+
 // TestDesignBounds has each argument of Design at the ends of its range, which it
 // does not find wrong, whatever it says of what follows.
 func TestDesignBounds(t *testing.T) {

@@ -14,7 +14,6 @@ type Threshold struct {
 	clock   aqm.Time    // largest now
 	notECT  aqm.Verdict // what a signal does to a packet that is not ECN-capable
 	signals uint64
-	config  Config
 }
 
 // State is a snapshot of a Threshold, as of the last event.
@@ -36,7 +35,6 @@ func (t *Threshold) Reconfigure(c Config) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	t.config = c
 	t.packets, t.bytes, t.sojourn = math.MaxInt, math.MaxInt64, math.MaxUint64
 	switch {
 	case c.Packets > 0:

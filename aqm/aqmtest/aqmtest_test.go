@@ -495,12 +495,14 @@ func TestAsSubtests(t *testing.T) {
 	log, failed := run("red", "-test.v")
 	assert.False(t, failed, log)
 	for _, l := range Laws() {
-		if l != zeroClass {
+		if l != zeroClass && l != forgetting {
 			assert.Contains(t, log, "--- PASS: TestAsSubtests/"+l.Name+" ")
 		}
 	}
 	assert.Contains(t, log, "--- SKIP: TestAsSubtests/zero-class ")
 	assert.Contains(t, log, "skipped: it has no classes")
+	assert.Contains(t, log, "--- SKIP: TestAsSubtests/silence ")
+	assert.Contains(t, log, "not promised with Forgets")
 	assert.Contains(t, log, "aqmtest: seed 1; the traffic drew Drop/Early ")
 
 	log, _ = run("tail drop", "-test.v")

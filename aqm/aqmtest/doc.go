@@ -62,6 +62,11 @@
 //   - conservation: in an aqm.FIFO every item comes out once, in order and as it went
 //     in, Stats adds up after every step, and every verdict is one that the queue can
 //     carry out.
+//   - revival: an AQM that has signalled some traffic does not pass all of it after an
+//     hour of silence, which began with the queue's being emptied, by as many departures in
+//     one instant or behind the AQM's back.
+//   - silence: after such a silence, or one far longer, what finds the queue empty is
+//     not signalled, unless a fresh instance signals the like. Checked with [Forgets] only.
 //   - survival: Sizes of 0 and of 2^32-1, counts that are negative, huge or contradict
 //     each other, any int64 of time, and sources that give always 0, always 2^64-1 or
 //     both in turn: no panic, nor after 2^16 packets and 2^32 bytes. After 64 draws in one call a hostile source gives way

@@ -29,6 +29,8 @@ var (
 	probability   = Law{"probability", "what a packet of average size now faces, in [0, 1]"}
 	zero          = Law{"zero", "Probability() float64: what a packet of average size now faces"}
 	conservation  = Law{"conservation", "Arrived = Refused + Delivered + Dropped + Flushed + queued"}
+	revival       = Law{"revival", "When to signal congestion: the algorithm."}
+	forgetting    = Law{"silence", "the occupancy between two events is what the later one reports"}
 	survival      = Law{"survival", "Occupancy that contradicts itself, a Size of 0 and any int64 of time are survived without a panic."}
 )
 
@@ -73,6 +75,8 @@ func table() []entry {
 		{probability, (*session).probability},
 		{zero, (*session).zero},
 		{conservation, (*session).conservation},
+		{revival, (*session).revival},
+		{forgetting, (*session).silence},
 		{survival, (*session).survival},
 	}
 }

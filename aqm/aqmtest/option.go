@@ -22,6 +22,7 @@ type config struct {
 	periods  []time.Duration
 	only     []string
 	skip     map[string]string // by law, the reason
+	forgets  time.Duration     // after which the law silence holds; 0 if it does not
 	patience time.Duration     // with a call that does not return
 	cpu      func() (time.Duration, bool)
 	pause    time.Duration // of no-clock, where it is real
@@ -123,6 +124,17 @@ func Periods(periods ...time.Duration) Option {
 			c.require(p > 0 && p <= time.Hour, "Periods has %v, must be in (0s, 1h]", p)
 		}
 		c.periods = periods
+	}
+}
+
+// Forgets promises that an AQM signals no packet that finds the queue empty, once the
+// queue has been empty for so long, and has the law silence checked. An hour is ample for
+// a controller that follows the queue. An AQM that is meant to remember does without,
+// such as BLUE, whose probability falls by one step in an idle time, however long.
+func Forgets(after time.Duration) Option {
+	return func(c *config) {
+		c.require(after > 0 && after <= 365*24*time.Hour, "Forgets = %v, must be in (0s, 8760h]", after)
+		c.forgets = after
 	}
 }
 

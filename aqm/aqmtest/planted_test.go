@@ -380,6 +380,8 @@ func TestEveryLawCanBreak(t *testing.T) {
 	elsewhere := map[string]string{
 		"no-clock":     "TestClocks",
 		"no-blocking":  "TestBlocking",
+		"revival":      "TestLasting",
+		"silence":      "TestLasting",
 		"conservation": "TestConservationFindsFaultyQueues, and TestChoice",
 	}
 	for _, l := range Laws() {

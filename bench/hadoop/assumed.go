@@ -35,6 +35,7 @@ var (
 // Buffers, in packets.
 const (
 	shallow = 100
+	between = 200
 	deep    = 1000
 )
 

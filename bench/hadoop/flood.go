@@ -65,7 +65,7 @@ func guards() []guard {
 // floodCells returns the cells: a port of a node that receives and sends at full rate,
 // under two attackers.
 func floodCells(o study.Options) (cells []study.Cell) {
-	seeds, long := o.SeedsOr(floodSeeds), floodLong
+	seeds, long := o.SeedsOr(fewSeeds), floodLong
 	if !o.Full {
 		seeds, long = 1, floodQuick
 	}

@@ -122,13 +122,3 @@ func with(extra string, all []scheme) (out []scheme) {
 	}
 	return out
 }
-
-// unique leaves out what comes again.
-func unique(all []scheme) (out []scheme) {
-	for _, s := range all {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
-}

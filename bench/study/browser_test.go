@@ -92,6 +92,11 @@ func TestBrowser(t *testing.T) {
 	wide := ask(t, ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
 	text := ask(t, ctx, chromedp.Evaluate[string](`document.querySelector(".claims").innerText`))
 	picture := ask(t, ctx, chromedp.FullScreenshot(100))
+	const height, folded = `document.documentElement.scrollHeight`, `document.querySelectorAll("details:not([open])").length`
+	short, closed := ask(t, ctx, chromedp.Evaluate[int](height)), ask(t, ctx, chromedp.Evaluate[int](folded))
+	ask(t, ctx, chromedp.Evaluate[bool](`document.querySelector("button").click() === undefined`))
+	tall, left := ask(t, ctx, chromedp.Evaluate[int](height)), ask(t, ctx, chromedp.Evaluate[int](folded))
+	wideOpen := ask(t, ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
 	mu.Lock()
 	defer mu.Unlock()
 	assert.Empty(t, complaints)
@@ -100,6 +105,11 @@ func TestBrowser(t *testing.T) {
 	assert.GreaterOrEqual(t, rows, claims)
 	assert.Regexp(t, "holds|fails|undecided", text)
 	assert.LessOrEqual(t, wide, 0, "the page is no wider than the window")
+	assert.LessOrEqual(t, short, 25000, "what a reader does not ask for is folded")
+	assert.Positive(t, closed)
+	assert.Zero(t, left, "the button unfolds everything")
+	assert.Greater(t, tall, short)
+	assert.LessOrEqual(t, wideOpen, 0, "nor is it when unfolded")
 	if name := os.Getenv("AQMBENCH_SCREENSHOT"); name != "" {
 		require.NoError(t, os.WriteFile(name, picture, 0o600))
 	}

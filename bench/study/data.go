@@ -67,6 +67,12 @@ func (d *Data) Mean(point, scheme, measure string) float64 {
 	return mean(d.Values(point, scheme, measure))
 }
 
+// Means returns the means of a measure of two schemes over the seeds that both have.
+func (d *Data) Means(measure, pointA, schemeA, pointB, schemeB string) (a, b float64) {
+	x, y := d.pairs(measure, pointA, schemeA, pointB, schemeB)
+	return mean(x), mean(y)
+}
+
 // Curve returns a curve's mean over the seeds; nil if there is none.
 func (d *Data) Curve(point, scheme, curve string) []float64 {
 	var sum []float64

@@ -30,6 +30,7 @@ type Section struct {
 	Text    string
 	Tables  []Table
 	Figures []Figure
+	Aside   bool // folded, on the page
 }
 
 // Table is a table; its cells are text.
@@ -39,6 +40,9 @@ type Table struct {
 	Columns []string
 	Rows    [][]string
 }
+
+// Long reports whether the table is folded, on the page.
+func (t Table) Long() bool { return len(t.Rows) > 12 }
 
 // WriteText writes the table for a terminal: columns of text flush left, those of
 // numbers flush right.
