@@ -275,7 +275,7 @@ func TestPolicy(t *testing.T) {
 func TestThroughput(t *testing.T) {
 	privileged(t)
 	before := goroutines()
-	status, results, messages := command("throughput", "--algorithms", "codel", "--sizes", "200", "--seconds", "0.1", "--rounds", "1", "--json", "--congested", "10M")
+	status, results, messages := command("throughput", "--algorithms", "codel", "--sizes", "200", "--seconds", "0.5", "--rounds", "1", "--json", "--congested", "10M")
 	require.Zero(t, status, messages)
 	var rows []throughputRow
 	require.NoError(t, json.Unmarshal([]byte(results), &rows))
