@@ -134,6 +134,41 @@ func TestTCP(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		warmUp, length = time.Second, time.Second
 	}
+	var names []string
+	var got []measurement
+	for attempt := 1; ; attempt++ {
+		names, got = compare(t, rate, rtt, flows, warmUp, length)
+		// Drop-tail at half the rate is a machine that had no time: real seconds passed in
+		// which nothing here ran.
+		if attempt == 3 || raceEnabled || testing.Short() || got[0].goodput > 0.6*rate {
+			break
+		}
+		t.Logf("attempt %d: drop-tail had %.1f Mb/s; once more", attempt, got[0].goodput/1e6)
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "%d flows of TCP, %d Mb/s, RTT %v, limit 250 packets, %v\n", flows, rate/1_000_000, rtt, length)
+	fmt.Fprintf(&table, "%10s  %9s  %12s  %12s  %7s\n", "", "goodput", "median delay", "95 % below", "dropped")
+	for i, m := range got {
+		fmt.Fprintf(&table, "%10s  %4.1f Mb/s  %9.1f ms  %9.1f ms  %5.2f %%\n", names[i], m.goodput/1e6,
+			1e3*m.median.Seconds(), 1e3*m.p95.Seconds(), 100*float64(m.dropped)/float64(m.arrived))
+	}
+	t.Log(table.String())
+	if raceEnabled || testing.Short() {
+		return // the time is too short for drop-tail's queue and for the goodput to mean something
+	}
+	tail := got[0]
+	assert.Greater(t, tail.goodput, 0.6*rate)
+	assert.Greater(t, tail.median, 50*time.Millisecond, "drop-tail keeps the queue full")
+	for i, m := range got[1:] {
+		name := names[i+1]
+		assert.Greater(t, m.goodput, 0.8*tail.goodput, name)
+		assert.Less(t, m.median, tail.median/3, name)
+		assert.NotZero(t, m.dropped, name)
+	}
+}
+
+// compare runs all algorithms at once, since they are idle most of the time.
+func compare(t *testing.T, rate uint64, rtt time.Duration, flows int, warmUp, length time.Duration) (names []string, got []measurement) {
 	red, err := red.Design(rate, 20*time.Millisecond, mtu)
 	require.NoError(t, err)
 	algorithms := []struct {
@@ -145,7 +180,7 @@ func TestTCP(t *testing.T) {
 		{"PIE", must(pie.New(pie.DefaultConfig()))},
 		{"RED", newRED(t, red)},
 	}
-	var loads []*load // all at once: they are idle most of the time
+	var loads []*load
 	for _, a := range algorithms {
 		loads = append(loads, fill(t, a.aqm, rate, rtt, flows))
 	}
@@ -154,7 +189,6 @@ func TestTCP(t *testing.T) {
 		l.begin()
 	}
 	time.Sleep(length)
-	var got []measurement
 	for _, l := range loads {
 		got = append(got, l.end())
 	}
@@ -162,26 +196,10 @@ func TestTCP(t *testing.T) {
 		l.stop()
 		balance(t, l.qdisc)
 	}
-	var table strings.Builder
-	fmt.Fprintf(&table, "%d flows of TCP, %d Mb/s, RTT %v, limit 250 packets, %v\n", flows, rate/1_000_000, rtt, length)
-	fmt.Fprintf(&table, "%10s  %9s  %12s  %12s  %7s\n", "", "goodput", "median delay", "95 % below", "dropped")
-	for i, m := range got {
-		fmt.Fprintf(&table, "%10s  %4.1f Mb/s  %9.1f ms  %9.1f ms  %5.2f %%\n", algorithms[i].name, m.goodput/1e6,
-			1e3*m.median.Seconds(), 1e3*m.p95.Seconds(), 100*float64(m.dropped)/float64(m.arrived))
+	for _, a := range algorithms {
+		names = append(names, a.name)
 	}
-	t.Log(table.String())
-	if raceEnabled || testing.Short() {
-		return // the time is too short for drop-tail's queue and for the goodput to mean something
-	}
-	tail := got[0]
-	assert.Greater(t, tail.goodput, 0.6*rate)
-	assert.Greater(t, tail.median, 50*time.Millisecond, "drop-tail keeps the queue full")
-	for i, m := range got[1:] {
-		name := algorithms[i+1].name
-		assert.Greater(t, m.goodput, 0.8*tail.goodput, name)
-		assert.Less(t, m.median, tail.median/3, name)
-		assert.NotZero(t, m.dropped, name)
-	}
+	return names, got
 }
 
 func must[T aqm.AQM](a T, err error) T {
