@@ -43,8 +43,9 @@
 // responds to. With Carry each consumed signal is kept pending, [MaxPending] at most,
 // and given to the next packet that can carry it; one that is CE already says nothing
 // new. A pending signal does not age: after a silence, however long, the first packets
-// that can carry them are marked. A carried mark is a signal like any other, so MarkLimit turns it into a drop
-// too; that it stayed pending would hold signals back when congestion is worst.
+// that can carry them are marked. A carried mark is a signal like any other, so
+// MarkLimit turns it into a drop too; that it stayed pending would hold signals back
+// when congestion is worst.
 //
 // The budget is a token bucket of BudgetBurst bytes that starts full and fills at
 // BudgetRate, with the largest now seen. A packet's Size is charged when a signal is

@@ -166,7 +166,7 @@ func (p *Policy) Dequeue(now aqm.Time, pkt aqm.Packet, q aqm.Occupancy) aqm.Verd
 }
 
 // stands reports whether a signal to a packet with codepoint e, shown as it is, is the
-// verdict. It is what settle says where no share is measured, in fewer steps.
+// verdict. Where it is, and no share is measured, settle says the same in more steps.
 func (p *Policy) stands(v aqm.Verdict, e aqm.ECN) bool {
 	return v.Reason != p.turned && (e != aqm.NotECT || v.Action == aqm.Drop)
 }

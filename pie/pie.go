@@ -152,7 +152,7 @@ func (p *PIE) restart() {
 	p.arm()
 }
 
-// wake ends inactivity.
+// wake ends inactivity, and arms.
 func (p *PIE) wake() {
 	if p.docsis {
 		p.activity = quiescent // RFC 8034 A.3
@@ -310,7 +310,7 @@ func (p *PIE) judge(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 		return aqm.Verdict{}
 	}
 	if p.activity == inactive {
-		p.wake() // with p = 0, where RFC 8033 activates after the packet is judged
+		p.wake() // RFC 8033 activates after the packet is judged: there p is 0 now, and it passes
 	}
 	prob := p.p
 	if p.docsis {

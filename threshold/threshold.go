@@ -41,7 +41,7 @@ func (t *Threshold) Reconfigure(c Config) error {
 		t.packets = c.Packets
 	case c.Bytes > 0:
 		t.bytes = c.Bytes
-	default:
+	case c.Sojourn < math.MaxInt64: // no gap is longer than the largest Duration: gaps saturate
 		t.sojourn = uint64(c.Sojourn)
 	}
 	t.notECT = aqm.Verdict{}

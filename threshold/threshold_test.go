@@ -57,6 +57,20 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestLongestGap has a packet queued for more than a Duration holds: the gap saturates,
+// and is longer than any Sojourn but the largest.
+func TestLongestGap(t *testing.T) {
+	for sojourn, want := range map[time.Duration]aqm.Verdict{
+		math.MaxInt64 - 1: {Action: aqm.Mark, Reason: aqm.Early},
+		math.MaxInt64:     {},
+	} {
+		th, err := New(Config{Sojourn: sojourn})
+		require.NoError(t, err)
+		p := aqm.Packet{EnqueuedAt: math.MinInt64, Size: 1500, ECN: aqm.ECT0, Class: aqm.Data}
+		assert.Equal(t, want, th.Dequeue(1, p, aqm.Occupancy{}), sojourn)
+	}
+}
+
 func TestDesign(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
