@@ -17,7 +17,7 @@ type PIE struct {
 	passUpTo  int64    // backlog in bytes up to which an arrival passes until the next update; see arm
 	clock     aqm.Time // largest now
 	departed  aqm.Time // when the last packet did, with timestamps
-	enqueued  aqm.Time // when that packet was; when it departed, if it left the queue empty
+	enqueued  aqm.Time // when that packet was; when it departed, if it left the queue empty or the law started anew since
 	estimator estimator
 	activity  activity
 	docsis    bool
