@@ -22,7 +22,8 @@ func TestUDP(t *testing.T) {
 	for name, v6 := range map[string]bool{"IPv4": false, "IPv6": true} {
 		t.Run(name, func(t *testing.T) {
 			a := must(threshold.New(threshold.Config{Packets: 5}))
-			n := join(t, Config{Clock: tcpip.NewStdClock(), Rate: 2_000_000, LimitPackets: 40, AQMs: []aqm.AQM{a}, Batch: DefaultBatch}, 0)
+			clock := &virtualClock{}
+			n := join(t, Config{Clock: clock, Rate: 2_000_000, LimitPackets: 40, AQMs: []aqm.AQM{a}, Batch: DefaultBatch}, 0)
 			protocol, to := ipv4.ProtocolNumber, tcpip.FullAddress{NIC: 1, Addr: n.b.addr, Port: 9}
 			if v6 {
 				protocol, to.Addr = ipv6.ProtocolNumber, n.b.addr6
@@ -48,7 +49,7 @@ func TestUDP(t *testing.T) {
 			}
 			var got [4]int
 			received := func() int { return got[aqm.NotECT] + got[aqm.ECT0] + got[aqm.ECT1] + got[aqm.CE] }
-			eventually(t, "what was not dropped arrives", func() bool {
+			clock.runUntil(t, "what was not dropped arrives", func() bool {
 				for {
 					var b bytes.Buffer
 					r, err := in.Read(&b, tcpip.ReadOptions{})

@@ -85,7 +85,7 @@ func (c *loadCommand) Run(ctx context.Context, out *output) error {
 			if total := float64(len(c.Loads)*len(c.Queues)) * c.Seconds; total > 2 {
 				fmt.Fprintf(out.messages, "\r\x1b[K%3.0f %%  %s at %v", 100*float64(len(all))*c.Seconds/total, name, load)
 			}
-			r, err := c.one(ctx, name, load)
+			r, err := c.one(ctx, &loopback{}, name, load)
 			if err != nil {
 				fmt.Fprint(out.messages, "\r\x1b[K")
 				return err
@@ -97,8 +97,20 @@ func (c *loadCommand) Run(ctx context.Context, out *output) error {
 	return c.write(out.results, all)
 }
 
+// network is what requests pass through.
+type network interface {
+	Listen() (net.Listener, error)
+	// DialContext connects to what listens at address.
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// loopback is the network of the loopback interface.
+type loopback struct{ net.Dialer }
+
+func (*loopback) Listen() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+
 // one runs one load against one queue.
-func (c *loadCommand) one(ctx context.Context, name string, load float64) (result, error) {
+func (c *loadCommand) one(ctx context.Context, through network, name string, load float64) (result, error) {
 	a, err := c.algorithm(name)
 	if err != nil {
 		return result{}, err
@@ -107,7 +119,7 @@ func (c *loadCommand) one(ctx context.Context, name string, load float64) (resul
 	if err != nil {
 		return result{}, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := through.Listen()
 	if err != nil {
 		return result{}, err
 	}
@@ -115,7 +127,7 @@ func (c *loadCommand) one(ctx context.Context, name string, load float64) (resul
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t := newTally(c.Deadline)
-	err = c.offer(ctx, "http://"+listener.Addr().String(), load*c.capacity(), t)
+	err = c.offer(ctx, through, "http://"+listener.Addr().String(), load*c.capacity(), t)
 	if closed := errors.Join(server.Close(), <-served); !errors.Is(closed, http.ErrServerClosed) {
 		err = errors.Join(err, closed)
 	}
@@ -126,10 +138,10 @@ func (c *loadCommand) one(ctx context.Context, name string, load float64) (resul
 
 // offer sends requests at the instants of a Poisson process, whatever becomes of those
 // before: a generator that waits for answers spares an overloaded server.
-func (c *loadCommand) offer(ctx context.Context, url string, rate float64, t *tally) error {
+func (c *loadCommand) offer(ctx context.Context, through network, url string, rate float64, t *tally) error {
 	requests, cancel := context.WithCancel(ctx)
 	defer cancel()
-	transport := &http.Transport{MaxIdleConnsPerHost: 1 << 20}
+	transport := &http.Transport{DialContext: through.DialContext, MaxIdleConnsPerHost: 1 << 20}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	random := rand.New(rand.NewPCG(c.Seed, 0))

@@ -3,12 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,6 +42,7 @@ func TestCommandLine(t *testing.T) {
 		{"serve --queue=fifo", 2, "", `--queue: unknown queue "fifo"`},
 		{"serve --address=nowhere:x", 1, "", "--address: listen tcp"},
 		{"load --seconds=0.3 --loads=0.5 --queues=codel --csv", 0, "codel,0.5,", ""},
+		{"load --seconds=0.1 --loads=0.5,1,2 --queues=pie --json", 0, `"load": 2,`, ""},
 		{"load --seconds=0.3 --loads=0.5 --queues=pie", 0, "4 workers of 10ms each: 400 requests/s", ""},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
@@ -54,21 +59,78 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestLoad sees that every request is accounted for. What the queues are good for
-// depends on a machine that has time for it, and is tested on a virtual clock, in package
-// requestqueue.
+// pipes is a network within the process, which package synctest can see waiting.
+type pipes struct{ connections chan net.Conn }
+
+func (p *pipes) Listen() (net.Listener, error) {
+	p.connections = make(chan net.Conn)
+	return &pipeListener{p.connections, make(chan struct{}), sync.Once{}}, nil
+}
+
+func (p *pipes) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.connections <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type pipeListener struct {
+	connections chan net.Conn
+	closed      chan struct{}
+	once        sync.Once
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.connections:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// TestLoad sees that every request is accounted for, and what a queue is good for under
+// too much load: without an AQM nearly all answers come too late, with one few.
+// The time is virtual.
 func TestLoad(t *testing.T) {
-	var results, messages strings.Builder
-	args := "load --seconds=0.5 --loads=2 --deadline=200ms --limit=20 --json"
-	require.Zero(t, run(t.Context(), strings.Fields(args), &results, &messages), messages.String())
-	var all []result
-	require.NoError(t, json.Unmarshal([]byte(results.String()), &all))
-	require.Len(t, all, 3)
-	for _, r := range all {
-		assert.InDelta(t, 800, r.Offered, 150)
-		assert.Zero(t, r.Failed)
-		assert.Positive(t, r.Refused)
-		assert.InDelta(t, r.Offered, r.Goodput+r.Late+r.Refused, 1e-6)
+	c := loadCommand{Seconds: 4, Deadline: 500 * time.Millisecond, Seed: 1}
+	c.serverFlags = serverFlags{Workers: 4, Work: 10 * time.Millisecond, Limit: 1000, Target: 20 * time.Millisecond}
+	require.NoError(t, c.validate())
+	for _, name := range queues {
+		for _, load := range []float64{0.8, 2} {
+			t.Run(fmt.Sprint(name, load), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r, err := c.one(t.Context(), &pipes{}, name, load)
+					require.NoError(t, err)
+					t.Logf("%+v", r)
+					assert.InEpsilon(t, 400*load, r.Offered, 0.05)
+					assert.Zero(t, r.Failed)
+					assert.InDelta(t, r.Offered, r.Goodput+r.Late+r.Refused, 1e-6)
+					switch {
+					case load < 1:
+						assert.Greater(t, r.Goodput, 0.99*r.Offered)
+						assert.Less(t, r.P99, 150.0)
+					case name == "droptail":
+						assert.Less(t, r.Goodput, 200.0)
+						assert.Greater(t, r.P99, 1500.0)
+					default:
+						assert.Greater(t, r.Goodput, 250.0)
+						assert.Less(t, r.P99, 1000.0)
+						assert.Less(t, r.RefusalP99, 1000.0)
+					}
+				})
+			})
+		}
 	}
 }
 
