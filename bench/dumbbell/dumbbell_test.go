@@ -9,9 +9,7 @@ import (
 	"errors"
 	"image/png"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -179,23 +177,6 @@ func TestFormats(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &back))
 	assert.Positive(t, back.PacketsPerWallSecond)
 	assert.Equal(t, []string{"newreno"}, back.Scenario.Kinds)
-}
-
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "plot.svg")
-	broken := errors.New("interrupted")
-	half := func(w io.Writer) error { _, _ = io.WriteString(w, "half"); return broken }
-	require.ErrorIs(t, WriteFile(name, half), broken)
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	assert.Empty(t, files, "nothing half-written is left")
-	require.NoError(t, WriteFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "old"); return err }))
-	require.ErrorIs(t, WriteFile(name, half), broken)
-	got, err := os.ReadFile(name)
-	require.NoError(t, err)
-	assert.Equal(t, "old", string(got))
-	assert.Error(t, WriteFile(filepath.Join(dir, "no", "file"), half))
 }
 
 // TestValidate runs what is recorded at 10 Mb/s, in full, and the closed forms.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aqmkit/aqmkit/bench/dumbbell"
+	"github.com/aqmkit/aqmkit/internal/cmdline"
 )
 
 // Report is what a study has to show.
@@ -205,7 +205,7 @@ func (r *Report) WriteDir(dir string, out *Output) error {
 		{"index.html", func(w io.Writer) error { return r.WriteHTML(w, out) }},
 	}
 	for _, f := range files {
-		if err := dumbbell.WriteFile(filepath.Join(dir, f.name), f.write); err != nil {
+		if err := cmdline.WriteFile(filepath.Join(dir, f.name), f.write); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ func (r *Report) WriteDir(dir string, out *Output) error {
 }
 
 func writeFile(name string, b []byte) error {
-	return dumbbell.WriteFile(name, func(w io.Writer) error { _, err := w.Write(b); return err })
+	return cmdline.WriteFile(name, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // WriteJSON writes the output, a result to a line.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/aqmkit/aqmkit/bench/cost"
-	"github.com/aqmkit/aqmkit/bench/dumbbell"
 	"github.com/aqmkit/aqmkit/internal/catalog"
+	"github.com/aqmkit/aqmkit/internal/cmdline"
 )
 
 type costCommand struct {
@@ -133,7 +133,7 @@ func (c *costCommand) instructions(out *output, names []string) error {
 		return err
 	}
 	if c.Save != "" {
-		if err := dumbbell.WriteFile(c.Save, func(w io.Writer) error { return writeJSON(w, r) }); err != nil {
+		if err := cmdline.WriteFile(c.Save, func(w io.Writer) error { return writeJSON(w, r) }); err != nil {
 			return err
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aqmkit/aqmkit/bench/dumbbell"
 	"github.com/aqmkit/aqmkit/bench/replay"
 	"github.com/aqmkit/aqmkit/internal/catalog"
+	"github.com/aqmkit/aqmkit/internal/cmdline"
 	"github.com/aqmkit/aqmkit/internal/record"
 )
 
@@ -84,7 +84,7 @@ func (c *replayCommand) Run(out *output) error {
 	}
 	report.File = c.File
 	if c.Out != "" {
-		return dumbbell.WriteFile(c.Out, func(w io.Writer) error { return c.write(w, report) })
+		return cmdline.WriteFile(c.Out, func(w io.Writer) error { return c.write(w, report) })
 	}
 	return c.write(out.results, report)
 }

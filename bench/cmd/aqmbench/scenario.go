@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -9,12 +8,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aqmkit/aqmkit/bench/dumbbell"
 	"github.com/aqmkit/aqmkit/ecnpolicy"
+	"github.com/aqmkit/aqmkit/internal/cmdline"
 	"github.com/aqmkit/aqmkit/internal/tcp"
 )
 
@@ -27,27 +26,14 @@ type bitRate struct {
 
 // UnmarshalText is called by kong.
 func (r *bitRate) UnmarshalText(text []byte) error {
-	s := string(text)
-	for _, unit := range []string{"bit/s", "bit", "b/s", "bps"} {
-		var cut bool
-		if s, cut = strings.CutSuffix(s, unit); cut {
-			break
-		}
+	var x cmdline.Rate
+	if err := x.UnmarshalText(text); err != nil {
+		return err
 	}
-	scale := 1.0
-	for prefix, x := range map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9} {
-		if rest, cut := strings.CutSuffix(s, prefix); cut {
-			s, scale = rest, x
-		}
-	}
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(x) {
-		return fmt.Errorf("%q is not a rate such as 50M or 2.5Gbit/s", text)
-	}
-	if x *= scale; !(x >= 0 && x <= dumbbell.MaxRate) {
+	if !(x >= 0 && x <= dumbbell.MaxRate) {
 		return fmt.Errorf("%q is not in [10k, 1000G] bit/s", text)
 	}
-	*r = bitRate{uint64(math.Round(x)), s == string(text)}
+	*r = bitRate{uint64(math.Round(float64(x))), strings.ContainsRune("0123456789.", rune(text[len(text)-1]))}
 	return nil
 }
 
@@ -214,12 +200,12 @@ func (f *scenarioFlags) run(out *output, scenarios []dumbbell.Scenario) ([]*dumb
 		if err != nil {
 			return nil, err
 		}
-		if err := dumbbell.WriteFile(f.Plot, func(w io.Writer) error { return dumbbell.WritePlot(w, format, reports) }); err != nil {
+		if err := cmdline.WriteFile(f.Plot, func(w io.Writer) error { return dumbbell.WritePlot(w, format, reports) }); err != nil {
 			return nil, err
 		}
 	}
 	if f.Series != "" {
-		if err := dumbbell.WriteFile(f.Series, func(w io.Writer) error { return dumbbell.WriteSeries(w, reports) }); err != nil {
+		if err := cmdline.WriteFile(f.Series, func(w io.Writer) error { return dumbbell.WriteSeries(w, reports) }); err != nil {
 			return nil, err
 		}
 	}

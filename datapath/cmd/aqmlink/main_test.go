@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -141,22 +140,6 @@ func TestHelp(t *testing.T) {
 	for _, name := range catalog.Names() {
 		assert.Contains(t, results, name)
 	}
-}
-
-func TestRate(t *testing.T) {
-	for text, want := range map[string]bitRate{
-		"50M": 50e6, "50Mbit/s": 50e6, "2.5Gb/s": 2.5e9, "100kbps": 100e3, "1500000": 15e5, "8bit": 8,
-		"2.3M": 2.3e6, "0.1": 0.1, "-1M": -1e6, "Inf": bitRate(math.Inf(1)), "1e300G": bitRate(math.Inf(1)),
-	} {
-		var r bitRate
-		require.NoError(t, r.UnmarshalText([]byte(text)))
-		assert.Equal(t, want, r, text)
-	}
-	for _, text := range []string{"", "M", "NaN", "1 M", "50MB"} {
-		var r bitRate
-		assert.Error(t, r.UnmarshalText([]byte(text)), text)
-	}
-	assert.Equal(t, "2.5 Gb/s 50 Mb/s 1 kb/s 8 bit/s", strings.Join([]string{bitRate(2.5e9).String(), bitRate(50e6).String(), bitRate(1e3).String(), bitRate(8).String()}, " "))
 }
 
 // TestQuick fills in what was not said, and nothing else.

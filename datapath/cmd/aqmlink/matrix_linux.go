@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aqmkit/aqmkit/internal/catalog"
+	"github.com/aqmkit/aqmkit/internal/cmdline"
 )
 
 type matrixCommand struct {
@@ -148,14 +149,14 @@ func (c *matrixCommand) report(r *matrixReport, out *output) error {
 	}
 	if c.Out != "" {
 		errs = append(errs,
-			writeFile(filepath.Join(c.Out, "matrix.json"), func(w io.Writer) error {
+			cmdline.WriteFile(filepath.Join(c.Out, "matrix.json"), func(w io.Writer) error {
 				e := json.NewEncoder(w)
 				e.SetIndent("", "  ")
 				return e.Encode(r)
 			}),
-			writeFile(filepath.Join(c.Out, "matrix.csv"), r.writeCSV))
+			cmdline.WriteFile(filepath.Join(c.Out, "matrix.csv"), r.writeCSV))
 		for name, figure := range r.figureFiles() {
-			errs = append(errs, writeFile(filepath.Join(c.Out, name), figure.write))
+			errs = append(errs, cmdline.WriteFile(filepath.Join(c.Out, name), figure.write))
 		}
 	}
 	for _, one := range r.Cells {

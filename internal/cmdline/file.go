@@ -1,4 +1,4 @@
-package dumbbell
+package cmdline
 
 import (
 	"fmt"
