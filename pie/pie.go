@@ -238,19 +238,19 @@ func (p *PIE) Dequeue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	case now >= p.timer.Next:
 		p.depart(now, k, q)
 	case p.estimator == timestamps:
-		p.note(k, q)
+		p.note(now, k, q)
 	case p.estimator == tokenBucket || !p.rate.count(k.Size, q.Bytes):
 		p.depart(now, k, q)
 	}
 	return aqm.Verdict{}
 }
 
-// note takes down a departure's timestamps. One that leaves the queue empty is the
+// note takes down a departure's timestamps, now being the clock's. One that leaves the queue empty is the
 // last for some time, during which the delay is 0.
-func (p *PIE) note(k aqm.Packet, q aqm.Occupancy) {
-	p.departed, p.enqueued = p.clock, k.EnqueuedAt
+func (p *PIE) note(now aqm.Time, k aqm.Packet, q aqm.Occupancy) {
+	p.departed, p.enqueued = now, k.EnqueuedAt
 	if empty(q) {
-		p.enqueued = p.clock
+		p.enqueued = now
 	}
 }
 
@@ -273,7 +273,7 @@ func (p *PIE) depart(now aqm.Time, k aqm.Packet, q aqm.Occupancy) {
 	}
 	switch p.estimator {
 	case timestamps:
-		p.note(k, q)
+		p.note(now, k, q)
 	case byRate:
 		p.rate.depart(p.clock, k.Size, q.Bytes)
 	case tokenBucket:
