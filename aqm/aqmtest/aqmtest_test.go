@@ -163,7 +163,10 @@ func TestTwins(t *testing.T) {
 	}
 	assert.Contains(t, programs["no-shared-state"], "c := mk(")
 	assert.Contains(t, programs["observer"], "p.Probability()")
-	assert.Len(t, programs, 9)
+	// What the global generator did to two runs it does not do again when they are shortened,
+	// one time in 25 not at all: then there is no program.
+	delete(programs, "determinism")
+	assert.Len(t, programs, 8)
 }
 
 // TestForeignPanic does not blame shared state for the panic of another instance, of
@@ -295,13 +298,15 @@ func TestHang(t *testing.T) {
 }
 
 // TestStarved is patient with a call that computes for long on a machine that does not
-// let it: the clock on the wall says nothing.
+// let it: the clock on the wall says nothing. The call goes on until the watchdog has
+// had its doubts, which a slow machine only brings about later.
 func TestStarved(t *testing.T) {
-	var once atomic.Bool
+	var once, release atomic.Bool
+	var asked atomic.Int64 // for the CPU time: once when a call is new, and then by a watchdog in doubt
 	returned := make(chan struct{}, 2)
 	mk := altered(func(_ aqm.Packet, _ aqm.Occupancy, v aqm.Verdict) aqm.Verdict {
 		if v.Reason == aqm.Overflow && once.CompareAndSwap(false, true) {
-			for start := time.Now(); time.Since(start) < 500*time.Millisecond; {
+			for before := asked.Load(); asked.Load() < before+5 && !release.Load(); {
 				runtime.Gosched()
 			}
 			returned <- struct{}{}
@@ -309,8 +314,11 @@ func TestStarved(t *testing.T) {
 		return v
 	})
 	impatient := func(c *config) { c.patience = 50 * time.Millisecond }
-	starved := func(c *config) { c.cpu = func() (time.Duration, bool) { return 0, true } }
+	starved := func(c *config) {
+		c.cpu = func() (time.Duration, bool) { asked.Add(1); return 0, true }
+	}
 	assert.NoError(t, Check(mk, Packets(1000), Only("overflow"), impatient, starved))
+	<-returned
 
 	// Where CPU time is not known, what counts is how often the watchdog wakes up.
 	once.Store(false)
@@ -318,7 +326,7 @@ func TestStarved(t *testing.T) {
 	assert.Equal(t, []string{"bounded-work"}, broken(Check(mk, Packets(1000), Only("overflow"), impatient, unknown)))
 
 	// The second call goes on after its check. Other tests measure the program's CPU time.
-	<-returned
+	release.Store(true)
 	<-returned
 }
 
@@ -348,17 +356,15 @@ func TestWaits(t *testing.T) {
 	assert.ErrorContains(t, err, "a call has waited for 100ms (chan receive)")
 	assert.ErrorContains(t, err, "(seen while overflow was checked)")
 
+	var made atomic.Bool
 	err = Check(func(rand.Source) aqm.AQM {
-		if len(never2) > 0 {
+		if made.Swap(true) {
 			<-never
 		}
-		never2 <- struct{}{}
 		return aqm.TailDrop{}
 	}, Packets(1000), Only("overflow"), impatient)
 	assert.ErrorContains(t, err, "MakeAQM has waited for 100ms")
 }
-
-var never2 = make(chan struct{}, 1)
 
 // TestBlocking finds calls that wait, however short and rare, in a bubble; those that
 // wait for ever; and outside one what can be measured there.

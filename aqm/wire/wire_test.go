@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -151,48 +150,6 @@ func TestAllocations(t *testing.T) {
 	assert.Zero(t, allocs)
 	assert.Positive(t, errs)
 	assert.Positive(t, marks)
-}
-
-// TestBoundedWork compares a packet that is full of extension headers or VLAN tags with
-// one that has just too many of them: the others must cost nothing.
-func TestBoundedWork(t *testing.T) {
-	chain := func(protocol uint8, header []byte, n int) []byte {
-		return ipv6(1, protocol, slices.Repeat(header, n))
-	}
-	cost := func(parse func()) time.Duration {
-		best := time.Duration(math.MaxInt64)
-		for range 20 {
-			start := time.Now()
-			for range 500 {
-				parse()
-			}
-			best = min(best, time.Since(start))
-		}
-		return best
-	}
-	const many = math.MaxUint16 / 12
-	for name, bytes := range map[string][2][]byte{
-		"Destination Options": {chain(protocolDestination, extension(protocolDestination, 0, nil), maxHeaders+1), chain(protocolDestination, extension(protocolDestination, 0, nil), many)},
-		"Fragment":            {chain(protocolFragment, fragment6(protocolFragment, 0, true, nil), maxHeaders+1), chain(protocolFragment, fragment6(protocolFragment, 0, true, nil), many)},
-		"AH":                  {chain(protocolAH, authentication(protocolAH, 0, nil), maxHeaders+1), chain(protocolAH, authentication(protocolAH, 0, nil), many)},
-		"VLAN":                {ethernet(typeIPv4, slices.Repeat([]uint16{typeVLAN}, maxTags+1), nil), ethernet(typeIPv4, slices.Repeat([]uint16{typeVLAN}, many), nil)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			parse := func(b []byte) func() {
-				return func() {
-					p, err := ParseIP(b)
-					if name == "VLAN" {
-						p, _, err = ParseEthernet(b)
-					}
-					if err != nil || p.Class != aqm.Other {
-						t.Fatal(p, err)
-					}
-				}
-			}
-			few, all := cost(parse(bytes[0])), cost(parse(bytes[1]))
-			assert.Less(t, all, 20*few, "%d headers against %d", many, maxHeaders+1)
-		})
-	}
 }
 
 // TestVectors holds what other implementations got wrong.

@@ -295,7 +295,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	require.Eventually(t, func() bool { s := q.Stats(); return s.Waiting+s.Serving == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { s := q.Stats(); return s.Waiting+s.Serving == 0 }, time.Minute, time.Millisecond)
 }
 
 func TestConfig(t *testing.T) {

@@ -273,10 +273,10 @@ func TestChangesUnderLoad(t *testing.T) {
 		balanced(t, s.B)
 		return s.A.Arrived[Data] == n && s.B.Arrived[Data] == n
 	}
-	require.Eventually(t, arrived, 20*time.Second, ms)
+	require.Eventually(t, arrived, enough, ms)
 	close(stop)
 	working.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), enough)
 	defer cancel()
 	require.NoError(t, l.Drain(ctx))
 	require.NoError(t, within(t, ran))

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -87,8 +88,9 @@ func cubic(_, _ string, c syscall.RawConn) (err error) {
 }
 
 // TestTransfer sends TCP of the kernel through a link between two namespaces, under a
-// marking threshold: the link is busy, the marks that were made are the ones that the
-// receiving kernel counts, and nothing is left behind.
+// marking threshold, until there are marks: all of it arrives, the marks that were made
+// are the ones that the receiving kernel counts, and nothing is left behind. How fast it
+// is the machine decides.
 func TestTransfer(t *testing.T) {
 	for _, family := range []struct{ name, a, b string }{
 		{"IPv4", "10.0.0.1/30", "10.0.0.2/30"},
@@ -145,36 +147,41 @@ func transfer(t *testing.T, addressA, addressB netip.Prefix) {
 	}()
 	var conn net.Conn
 	require.NoError(t, left.Do(func() (err error) {
-		conn, err = (&net.Dialer{Control: cubic, Timeout: 5 * time.Second}).DialContext(ctx, "tcp", listener.Addr().String())
+		conn, err = (&net.Dialer{Control: cubic, Timeout: enough}).DialContext(ctx, "tcp", listener.Addr().String())
 		return err
 	}))
-	const duration = 1500 * ms
-	require.NoError(t, conn.SetWriteDeadline(time.Now().Add(duration)))
-	for buf := make([]byte, 1<<16); ; {
-		if _, err := conn.Write(buf); err != nil {
-			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-			break
-		}
+	// Marks come when the window has grown. A process that gets no time has none after
+	// any fixed while.
+	const least = 1 << 20
+	start, sent := time.Now(), int64(0)
+	require.NoError(t, conn.SetWriteDeadline(start.Add(enough)))
+	for buf := make([]byte, 1<<16); sent < least || link.Stats().A.MarkedSent == 0; {
+		n, err := conn.Write(buf)
+		sent += int64(n)
+		require.NoError(t, err, "no marks in %d bytes", sent)
 	}
 	require.NoError(t, conn.Close())
-	n := <-received
-	assert.Greater(t, float64(n)*8/duration.Seconds(), rate/3, "bit/s of goodput")
+	assert.Equal(t, sent, <-received)
+	t.Logf("%.1f Mb/s", float64(sent)*8/time.Since(start).Seconds()/1e6)
 
-	require.Eventually(t, func() bool {
-		s := link.Stats()
-		return s.A.Queued.Packets+s.B.Queued.Packets == 0 && s.A.InFlight+s.B.InFlight == 0
-	}, 5*time.Second, 10*ms, "the link is drained")
+	// A device may still hold a segment that TCP has sent twice when the link is empty.
 	var ce uint64
-	require.NoError(t, right.Do(func() (err error) { ce, err = receivedCE(addressA.Addr().Is4()); return err }))
-	s := link.Stats()
+	var s Stats
+	assert.Eventually(t, func() bool {
+		if right.Do(func() (err error) { ce, err = receivedCE(addressA.Addr().Is4()); return err }) != nil {
+			return false
+		}
+		s = link.Stats()
+		return s.A.Queued.Packets+s.B.Queued.Packets == 0 && s.A.InFlight+s.B.InFlight == 0 && ce == s.A.MarkedSent
+	}, enough, 10*ms, "the link is drained, and the receiver has seen the marks")
 	assert.Equal(t, s.A.Queue.Marked.Packets, ce, "CE at the receiver")
 	assert.Equal(t, s.A.Queue.Marked.Packets, s.A.MarkedSent)
 	assert.NotZero(t, s.A.MarkedSent)
 	assert.NotZero(t, s.B.Arrived[ACK])
-	assert.Equal(t, uint64(1), s.A.Arrived[SYN])
-	assert.Equal(t, uint64(1), s.B.Arrived[SYN])
+	assert.NotZero(t, s.A.Arrived[SYN]) // one, where no answer takes a second
+	assert.NotZero(t, s.B.Arrived[SYN])
 	assert.Zero(t, s.A.Malformed+s.A.WriteErrors+s.B.Malformed+s.B.WriteErrors)
-	t.Logf("%.1f Mb/s, %d marks, sojourn p50 %v, late p99 %v", float64(n)*8/duration.Seconds()/1e6, s.A.Queue.Marked.Packets,
+	t.Logf("%d marks, sojourn p50 %v, late p99 %v", s.A.Queue.Marked.Packets,
 		time.Duration(s.A.Sojourn.ValueAtPercentile(50)), time.Duration(s.A.Lateness.ValueAtPercentile(99)))
 
 	cancel()
@@ -215,7 +222,7 @@ func TestManyFlows(t *testing.T) {
 		running  sync.WaitGroup
 		mu       sync.Mutex
 		open     []net.Conn
-		received [flows]int64
+		received [flows]atomic.Int64
 		waiting  []net.Listener
 	)
 	keep := func(c net.Conn) {
@@ -223,7 +230,8 @@ func TestManyFlows(t *testing.T) {
 		defer mu.Unlock()
 		open = append(open, c)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	// A SYN that is lost takes a second, and one that is lost again two more.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*enough)
 	defer cancel()
 	for family, address := range []string{"10.0.0.2", "fd00::2"} {
 		var listener net.Listener
@@ -239,7 +247,13 @@ func TestManyFlows(t *testing.T) {
 					return
 				}
 				keep(conn)
-				received[family*flows/2+i], _ = io.Copy(io.Discard, struct{ io.Reader }{conn})
+				for buf := make([]byte, 1<<14); ; {
+					n, err := conn.Read(buf)
+					received[family*flows/2+i].Add(int64(n))
+					if err != nil {
+						return
+					}
+				}
 			})
 			running.Go(func() {
 				var conn net.Conn
@@ -258,16 +272,25 @@ func TestManyFlows(t *testing.T) {
 			})
 		}
 	}
-	connected := func() bool {
+	busy := func() bool {
 		s := link.Stats()
 		balanced(t, s.A)
 		balanced(t, s.B)
+		got := 0
+		for i := range received {
+			if received[i].Load() > 0 {
+				got++
+			}
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		return len(open) == 2*flows && s.A.Delivered > 5000
+		return len(open) == 2*flows && s.A.Delivered > 5000 && got > flows/2 &&
+			s.A.Lost[Data]+s.A.Lost[ACK] > 0 && s.B.Lost[Data]+s.B.Lost[ACK] > 0
 	}
-	assert.Eventually(t, connected, 15*time.Second, 20*ms)
-	assert.NoError(t, link.Drain(ctx))
+	assert.Eventually(t, busy, 2*enough, 20*ms, "all connect, most receive something, and both directions lose something")
+	draining, end := context.WithTimeout(context.Background(), enough)
+	defer end()
+	assert.NoError(t, link.Drain(draining))
 	assert.NoError(t, within(t, ran))
 	cancel()
 	for _, l := range waiting {
@@ -282,15 +305,7 @@ func TestManyFlows(t *testing.T) {
 	for _, d := range []DirectionStats{s.A, s.B} {
 		balanced(t, d)
 		assert.Zero(t, d.Queued.Packets+uint64(d.InFlight)+d.Queue.Flushed.Packets+d.Abandoned, "drained")
-		assert.NotZero(t, d.Lost[Data]+d.Lost[ACK])
 	}
-	got := 0
-	for _, n := range received {
-		if n > 0 {
-			got++
-		}
-	}
-	assert.Greater(t, got, flows/2, "flows that have received something")
 	noLeak(t, before)
 }
 

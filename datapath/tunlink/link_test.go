@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,6 +96,7 @@ type fakeDevice struct {
 	once    sync.Once
 	late    sync.Once
 	refuse  bool // every Write
+	writes  atomic.Int64
 }
 
 func newFakeDevice() *fakeDevice {
@@ -123,8 +125,19 @@ func (d *fakeDevice) Write(b []byte) (int, error) {
 	if d.refuse {
 		return 0, io.ErrShortWrite
 	}
-	d.out <- append([]byte(nil), b...)
-	return len(b), nil
+	d.writes.Add(1)
+	b = append([]byte(nil), b...)
+	select {
+	case d.out <- b: // where there is room, closed or not
+		return len(b), nil
+	default:
+	}
+	select {
+	case d.out <- b:
+		return len(b), nil
+	case <-d.closed:
+		return 0, os.ErrClosed
+	}
 }
 
 func (d *fakeDevice) Close() error {
@@ -163,14 +176,17 @@ func startWith(t *testing.T, c Config) *rig {
 	return r
 }
 
+// enough is how long a test waits for what must come. It is no measure of anything: a
+// machine may give the process no time for seconds, and only what never comes takes it.
+const enough = time.Minute
+
 // noLeak waits until there are no more goroutines than before.
 func noLeak(t *testing.T, before int) {
 	t.Helper()
-	for range 200 {
+	for end := time.Now().Add(enough); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	stacks := make([]byte, 1<<16)
 	t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
@@ -181,7 +197,7 @@ func within(t *testing.T, c <-chan error) error {
 	select {
 	case err := <-c:
 		return err
-	case <-time.After(5 * time.Second):
+	case <-time.After(enough):
 		t.Fatal("Run did not return")
 		return nil
 	}
@@ -192,7 +208,7 @@ func receive(t *testing.T, d *fakeDevice) []byte {
 	select {
 	case b := <-d.out:
 		return b
-	case <-time.After(5 * time.Second):
+	case <-time.After(enough):
 		t.Fatal("no packet came")
 		return nil
 	}
@@ -215,7 +231,7 @@ func (k *fakeClock) nextDue() aqm.Time {
 // arrived waits until n packets of data have entered at end A.
 func (r *rig) arrived(t *testing.T, n uint64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return r.Stats().A.Arrived[Data] == n }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Stats().A.Arrived[Data] == n }, enough, time.Millisecond)
 }
 
 // TestLink carries packets both ways, each at its instant.
@@ -286,7 +302,7 @@ func TestWriteErrors(t *testing.T) {
 	r.clock.advance(r.clock.nextDue())
 	r.a.in <- ipPacket(1500, aqm.ECT0, ack, 1)
 	r.clock.advance(r.clock.nextDue())
-	assert.Eventually(t, func() bool { return r.Stats().A.WriteErrors == 2 }, 5*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return r.Stats().A.WriteErrors == 2 }, enough, time.Millisecond)
 }
 
 // TestNewLink closes the devices where it fails.
@@ -333,17 +349,28 @@ func TestNotInTime(t *testing.T) {
 	r := start(t)
 	r.b.out = make(chan []byte) // takes nothing until it is read
 	n := 0
+	// offer reports whether the link reads a packet. Where it does not, there must be the
+	// reason for it: how long it takes to read says nothing.
 	offer := func() bool {
-		select {
-		case r.a.in <- ipPacket(1500, aqm.ECT0, ack, uint16(n)):
-			n++
-			r.clock.advance(r.clock.now().Add(ms))
-			return true
-		case <-time.After(300 * ms):
-			return false
+		for end := time.Now().Add(enough); time.Now().Before(end); {
+			select {
+			case r.a.in <- ipPacket(1500, aqm.ECT0, ack, uint16(n)):
+				n++
+				r.clock.advance(r.clock.now().Add(ms))
+				return true
+			case <-time.After(ms):
+				if r.pipes[0].late(r.clock.now()) {
+					return false
+				}
+			}
 		}
+		t.Fatal("the link neither reads nor waits for the far device")
+		return false
 	}
 	for n < 1000 && offer() {
+		if n == 12 { // the first is due: from here on the far device holds up delivery
+			require.Eventually(t, func() bool { return r.b.writes.Load() > 0 }, enough, ms)
+		}
 	}
 	// One in each millisecond, of which each is 11 ms on its way, and those that are being
 	// written.
@@ -357,8 +384,10 @@ func TestNotInTime(t *testing.T) {
 		}
 		done <- got
 	}()
-	for end := n + 200; n < end; {
-		require.True(t, offer())
+	// Until the far device has taken what is late it still reads nothing.
+	for end, limit := n+200, time.Now().Add(enough); n < end; {
+		offer()
+		require.True(t, time.Now().Before(limit), "the link reads again")
 	}
 	drained := make(chan error, 1)
 	go func() { drained <- r.Drain(t.Context()) }()
@@ -366,11 +395,18 @@ func TestNotInTime(t *testing.T) {
 	require.Eventually(t, func() bool {
 		r.clock.advance(r.clock.now().Add(time.Second))
 		return len(drained) == 1
-	}, 10*time.Second, ms)
+	}, enough, ms)
 	require.NoError(t, <-drained)
 	close(r.b.out)
 	assert.Equal(t, n, <-done)
 	balanced(t, r.Stats().A)
+}
+
+// late reports whether await waits.
+func (p *pipe) late(now aqm.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.flight.first != nil && now.Sub(p.flight.first.due) > patience
 }
 
 // balanced holds a snapshot to what Balance promises, and the queue's to its own.

@@ -71,9 +71,11 @@ func balance(t testing.TB, d *Device) {
 	assert.Equal(t, delivered, s.Read+s.TooLong)
 }
 
+// eventually waits for what must come. The minute is no measure of anything: a machine
+// may give the process no time for seconds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(what)
 		}
@@ -198,7 +200,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestRate paces what is read, with the overhead, and catches up.
+// TestRate paces what is read, with the overhead. It may take longer where the machine
+// is slow, and not less; how much is caught up of that is package egress's to test.
 func TestRate(t *testing.T) {
 	f := newFakeTUN(128)
 	d := open(t, f, func(c *Config) { c.Rate, c.Overhead = 8_000_000, 100 }, aqm.TailDrop{}) // 1000 bytes take 1 ms
@@ -216,16 +219,15 @@ func TestRate(t *testing.T) {
 		assert.GreaterOrEqual(t, time.Since(start), time.Duration(got-1)*time.Millisecond)
 	}
 	t.Logf("51 packets of 1 ms took %v", time.Since(start))
-	assert.Less(t, time.Since(start), 2*time.Second)
 	assert.Equal(t, uint64(51_000), d.Stats().Queues[0].Delivered.Bytes)
 
 	time.Sleep(5 * time.Millisecond) // the last has left; else what is left of it leaves at the new rate
-	d.SetRate(100)
+	d.SetRate(1)
 	f.send(packets[:3]...)
 	n, err := d.Read(bufs, sizes, 0)
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
-	go d.SetRate(0) // while Read waits for a minute
+	go d.SetRate(0) // while Read waits for hours
 	n, err = d.Read(bufs, sizes, 0)
 	require.NoError(t, err)
 	assert.Equal(t, 2, n)
@@ -274,7 +276,7 @@ func TestErrors(t *testing.T) {
 // TestClose ends a Read that waits, closes the inner device once, and waits until that is
 // not read any more.
 func TestClose(t *testing.T) {
-	for _, rate := range []uint64{0, 1000} {
+	for _, rate := range []uint64{0, 1} { // a packet takes minutes
 		f := newFakeTUN(4)
 		d := open(t, f, func(c *Config) { c.Rate = rate }, aqm.TailDrop{})
 		bufs, sizes := buffers(4, 200)

@@ -92,13 +92,15 @@ func (c *soakCommand) Run(ctx context.Context, out *output) (err error) {
 	out.say("soak: process %d, %v, %d flows each way, until %s", os.Getpid(), c.Rate, c.Flows, time.Now().Add(c.For).Format(time.TimeOnly))
 
 	r := soakReport{Rate: uint64(c.Rate)}
-	start := time.Now()
+	start, due := time.Now(), c.Change
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil && time.Since(start) < c.For {
-		if changes := int(time.Since(start) / c.Change); changes > r.Changes {
-			r.Changes = changes
-			if err := c.change(b.link, names[changes%len(names)], changes); err != nil {
+		// One change, however many the process has slept through: they are counted.
+		if now := time.Since(start); now >= due {
+			due = now - now%c.Change + c.Change
+			r.Changes++
+			if err := c.change(b.link, names[r.Changes%len(names)], r.Changes); err != nil {
 				return err
 			}
 		}
@@ -121,7 +123,7 @@ func (c *soakCommand) Run(ctx context.Context, out *output) (err error) {
 		r.Goodput[i] = float64(t.received[i].Load()) * 8 / r.Seconds
 	}
 	// While the flows still send.
-	drain, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	drain, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := b.link.Drain(drain); err != nil {
 		return err

@@ -265,7 +265,7 @@ func (b *lab) serve(ctx context.Context, socket net.Listener, clients *sync.Wait
 
 // answer answers one client. There is nobody to tell of an error of its connection.
 func (b *lab) answer(ctx context.Context, conn net.Conn) {
-	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	line, err := bufio.NewReaderSize(conn, 4096).ReadSlice('\n')
 	if err != nil {
 		return

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -81,19 +82,26 @@ func TestWrite(t *testing.T) {
 	assert.NotContains(t, all[1], "sojourn")
 }
 
+// TestRun has virtual time: each record waits for the queue as long as there is
+// patience.
 func TestRun(t *testing.T) {
-	var b bytes.Buffer
-	log := slog.New(slog.NewJSONHandler(&b, nil))
-	o := observer(t, "stuck")
-	o.Enqueue(0, aqm.Packet{Size: 100}, aqm.Occupancy{}) // and no event after it
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- Run(ctx, log, 150*time.Millisecond, o) }()
-	time.Sleep(200 * time.Millisecond)
-	cancel()
-	require.NoError(t, <-done)
-	all := records(t, &b)
-	assert.GreaterOrEqual(t, len(all), 2)
-	assert.NotContains(t, all[0], "queued_packets")
-	assert.ErrorIs(t, Run(t.Context(), log, time.Millisecond), aqm.ErrConfig)
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		log := slog.New(slog.NewJSONHandler(&b, nil))
+		o := observer(t, "stuck")
+		o.Enqueue(0, aqm.Packet{Size: 100}, aqm.Occupancy{}) // and no event after it
+		ctx, cancel := context.WithCancel(t.Context())
+		start, done := time.Now(), make(chan error)
+		go func() { done <- Run(ctx, log, 150*time.Millisecond, o) }()
+		time.Sleep(275 * time.Millisecond)
+		cancel()
+		require.NoError(t, <-done)
+		assert.Equal(t, 275*time.Millisecond+patience, time.Since(start))
+		all := records(t, &b)
+		assert.Len(t, all, 3, "at once, after a period, and at the end")
+		for _, r := range all {
+			assert.NotContains(t, r, "queued_packets")
+		}
+		assert.ErrorIs(t, Run(t.Context(), log, time.Millisecond), aqm.ErrConfig)
+	})
 }

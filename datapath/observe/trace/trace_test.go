@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,11 +70,13 @@ func TestSamples(t *testing.T) {
 
 // slow is a writer that is held up.
 type slow struct {
-	mu sync.Mutex
-	n  int
+	mu    sync.Mutex
+	n     int
+	begun atomic.Int64 // writes, finished or not
 }
 
 func (s *slow) Write(b []byte) (int, error) {
+	s.begun.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.n += bytes.Count(b, []byte("\n"))
@@ -301,15 +304,17 @@ func TestNoAllocation(t *testing.T) {
 	require.NoError(t, err)
 	capture, err := NewCapture(&s, CaptureConfig{Link: layers.LinkTypeRaw, Snap: 100, Slots: 1 << 12})
 	require.NoError(t, err)
-	time.Sleep(time.Millisecond)
+	for !csv.sleeping.Load() || !capture.sleeping.Load() { // what files begin with is written
+		time.Sleep(time.Millisecond)
+	}
 	s.mu.Lock()
+	begun := s.begun.Load()
 	csv.Event(e)
 	capture.Event(e)
 	capture.Packet(b)
-	for csv.sleeping.Load() || capture.sleeping.Load() || capture.head.Load() != 1 {
+	for csv.head.Load() != 1 || capture.head.Load() != 1 || s.begun.Load() != begun+2 { // both are held up
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(time.Millisecond)
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		csv.Event(e)
 		capture.Event(e)
