@@ -43,14 +43,16 @@ func guards() []guard {
 		return &d
 	}
 	base := ecnpolicy.Config{MarkForced: true}
-	acksyn, all := base, base
-	acksyn.Protect, all.Protect = ecnpolicy.ACKSYN, ecnpolicy.All
+	ack, acksyn, all := base, base, base
+	ack.Protect, acksyn.Protect, all.Protect = aqm.PureACK, ecnpolicy.ACKSYN, ecnpolicy.All
 	guideline := acksyn
 	guideline.MarkForced = false
 	return []guard{
 		{"droptail", "droptail", nil, true},
 		{"redi-default", "redi", &base, true},
 		{"redi-default-marklimit", "redi", limit(&base), true},
+		{"redi-ack", "redi", &ack, false},
+		{"redi-ack-budget", "redi", budget(ack), false},
 		{"redi-acksyn", "redi", &acksyn, true},
 		{"redi-acksyn-budget", "redi", budget(acksyn), true},
 		{"redi-acksyn-budget-marklimit", "redi", limit(budget(acksyn)), true},

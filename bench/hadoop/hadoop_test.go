@@ -43,7 +43,7 @@ func TestPlan(t *testing.T) {
 			seeds[c.Point+"/"+c.Scheme]++
 		}
 		if full {
-			assert.LessOrEqual(t, len(p.Cells), 4800, "an hour on two cores")
+			assert.LessOrEqual(t, len(p.Cells), 4900, "an hour on two cores")
 		}
 		for _, g := range groups(full) {
 			if g.seeds == insideSeeds {
