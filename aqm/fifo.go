@@ -99,10 +99,10 @@ func NewFIFO[T any](c FIFOConfig[T], a AQM) (*FIFO[T], error) {
 // item is still the caller's: the queue holds no reference to it, and OnDrop is
 // not called. After Mark the item is queued and its Packet says CE.
 func (f *FIFO[T]) Enqueue(now Time, item T, p Packet) Verdict {
-	if now > f.clock {
-		f.clock = now
-	} else {
+	if now <= f.clock {
 		now = f.clock
+	} else {
+		f.clock = now
 	}
 	p.EnqueuedAt = now
 	packets, bytes := f.tail-f.head, f.tailBytes-f.headBytes
@@ -114,7 +114,7 @@ func (f *FIFO[T]) Enqueue(now Time, item T, p Packet) Verdict {
 
 	v := f.aqm.Enqueue(now, p, Occupancy{Packets: int(packets), Bytes: int64(bytes)})
 	if v.Action != Pass {
-		if v = f.settleEnqueue(s, v); v.Action == Drop {
+		if v = f.settleEnqueue(&f.slots[f.tail&uint64(len(f.slots)-1)], v); v.Action == Drop {
 			return v
 		}
 	} else {
@@ -173,10 +173,10 @@ func (f *FIFO[T]) settle(s *slot[T], v Verdict, at *[NumActions][NumReasons]uint
 // drops. ok is false if there is none. p.ECN is CE if the packet was marked at
 // either end.
 func (f *FIFO[T]) Dequeue(now Time) (item T, p Packet, ok bool) {
-	if now > f.clock {
-		f.clock = now
-	} else {
+	if now <= f.clock {
 		now = f.clock
+	} else {
+		f.clock = now
 	}
 	for f.head != f.tail {
 		s := &f.slots[f.head&uint64(len(f.slots)-1)]
@@ -184,20 +184,35 @@ func (f *FIFO[T]) Dequeue(now Time) (item T, p Packet, ok bool) {
 		f.head++
 		f.headBytes += uint64(p.Size)
 		v := f.aqm.Dequeue(now, p, Occupancy{Packets: int(f.tail - f.head), Bytes: int64(f.tailBytes - f.headBytes)})
-		if v.Action != Pass {
-			v = f.settle(s, v, &f.atDequeue)
+		s = &f.slots[(f.head-1)&uint64(len(f.slots)-1)]
+		if v.Action != Pass && f.settleDequeue(s, v) {
+			now = f.clock
+			continue
 		}
 		// Read again: what lives across the call would be stored and loaded as well.
 		item, p = s.item, unpack(s.at, s.meta)
 		var none T
 		s.item = none // no reference stays behind
-		if v.Action != Drop {
-			return item, p, true
-		}
-		f.release(item, p, v)
+		return item, p, true
 	}
 	var none T
 	return none, Packet{}, false
+}
+
+// settleDequeue carries out a verdict other than Pass on the departure in s, and
+// reports whether the packet was dropped.
+//
+//go:noinline
+func (f *FIFO[T]) settleDequeue(s *slot[T], v Verdict) bool {
+	v = f.settle(s, v, &f.atDequeue)
+	if v.Action != Drop {
+		return false
+	}
+	item, p := s.item, unpack(s.at, s.meta)
+	var none T
+	s.item = none
+	f.release(item, p, v)
+	return true
 }
 
 // release counts a packet that was dropped at Dequeue, and gives it back.

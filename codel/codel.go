@@ -102,10 +102,10 @@ func (c *CoDel) Enqueue(now aqm.Time, _ aqm.Packet, q aqm.Occupancy) aqm.Verdict
 
 // Dequeue signals by the law of RFC 8289 section 5.
 func (c *CoDel) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	if now > c.clock {
-		c.clock = now
-	} else {
+	if now <= c.clock {
 		now = c.clock
+	} else {
+		c.clock = now
 	}
 	sojourn := time.Duration(now - p.EnqueuedAt)
 	if p.EnqueuedAt > now || sojourn < 0 { // from the future, or longer than a Duration

@@ -16,6 +16,7 @@ type Policy struct {
 	keep     aqm.ECN   // the bits of a codepoint that are read: none where ECN is ignored
 	protect  aqm.Class // the empty set where ECN is ignored
 	budgeted bool
+	plain    bool // an ECN-capable packet's verdict is the algorithm's
 	calm     bool // a passing packet changes nothing: none is pending, and no share is measured
 
 	turned   aqm.Reason // of drops that become marks; NumReasons where none do
@@ -102,6 +103,7 @@ func (p *Policy) apply(c Config) {
 		p.pending = 0
 	}
 	p.calm = !p.measured && p.pending == 0
+	p.plain = p.calm && !c.Carry && !c.IgnoreECN && !c.MarkForced
 }
 
 // State returns a snapshot.
@@ -129,6 +131,9 @@ func (p *Policy) Enqueue(now aqm.Time, pkt aqm.Packet, q aqm.Occupancy) aqm.Verd
 	if now > p.clock {
 		p.clock = now
 	}
+	if p.plain && pkt.ECN-1 < aqm.CE { // ECT(1), ECT(0) or CE, before anything is kept across a call
+		return p.inner.Enqueue(now, pkt, q)
+	}
 	e := pkt.ECN & p.keep
 	pkt.ECN = e
 	if e == aqm.NotECT && pkt.Class.Has(p.protect) && (!p.budgeted || p.covers(pkt.Size)) {
@@ -149,6 +154,9 @@ func (p *Policy) Enqueue(now aqm.Time, pkt aqm.Packet, q aqm.Occupancy) aqm.Verd
 func (p *Policy) Dequeue(now aqm.Time, pkt aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	if now > p.clock {
 		p.clock = now
+	}
+	if p.plain && pkt.ECN-1 < aqm.CE { // ECT(1), ECT(0) or CE, before anything is kept across a call
+		return p.inner.Dequeue(now, pkt, q)
 	}
 	e := pkt.ECN & p.keep
 	pkt.ECN = e

@@ -216,10 +216,10 @@ func (p *PIE) State() State {
 
 // Enqueue signals an arrival with the drop probability.
 func (p *PIE) Enqueue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	if now > p.clock {
-		p.clock = now
-	} else {
+	if now <= p.clock {
 		now = p.clock
+	} else {
+		p.clock = now
 	}
 	if now >= p.timer.Next || q.Full || q.Bytes > p.passUpTo {
 		return p.judge(now, k, q)
@@ -229,10 +229,10 @@ func (p *PIE) Enqueue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 
 // Dequeue passes a departure and measures the queuing delay.
 func (p *PIE) Dequeue(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
-	if now > p.clock {
-		p.clock = now
-	} else {
+	if now <= p.clock {
 		now = p.clock
+	} else {
+		p.clock = now
 	}
 	switch {
 	case now >= p.timer.Next:
