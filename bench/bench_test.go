@@ -28,41 +28,50 @@ func BenchmarkFloor(b *testing.B) {
 
 // BenchmarkDecision is one decision at Enqueue and one at Dequeue.
 func BenchmarkDecision(b *testing.B) {
-	eachRegime(b, func(b *testing.B, r regime.Regime) {
-		a, now := r.Instance()
-		b.ReportAllocs()
-		b.ResetTimer()
-		r.Load.Pairs(a, now, b.N)
-	})
+	eachRegime(b, func(b *testing.B, r regime.Regime) { regime.Decisions(b, r.Instance, r.Load.Pairs) })
 }
 
 // BenchmarkPolicy is the same under a policy that protects ACK and SYN packets.
 func BenchmarkPolicy(b *testing.B) {
 	eachRegime(b, func(b *testing.B, r regime.Regime) {
-		a, now := r.Instance()
-		p, err := ecnpolicy.New(a, ecnpolicy.Config{Protect: ecnpolicy.ACKSYN})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportAllocs()
-		b.ResetTimer()
-		r.Load.Pairs(p, now, b.N)
+		regime.Decisions(b, func() (aqm.AQM, aqm.Time) {
+			a, now := r.Instance()
+			p, err := ecnpolicy.New(a, ecnpolicy.DefaultConfig())
+			if err != nil {
+				b.Fatal(err)
+			}
+			return p, now
+		}, r.Load.Pairs)
 	})
 }
 
-// BenchmarkFIFO is a packet's way through a FIFO under the algorithm.
+// BenchmarkPolicyJudges is an arrival under a policy that has something to do, and
+// without it.
+func BenchmarkPolicyJudges(b *testing.B) {
+	for _, p := range regime.Policies() {
+		b.Run(p.Name+"/with", func(b *testing.B) {
+			regime.Decisions(b, func() (aqm.AQM, aqm.Time) { return p.Under() }, p.Load.Enqueues)
+		})
+		b.Run(p.Name+"/without", func(b *testing.B) { regime.Decisions(b, p.Alone, p.Load.Enqueues) })
+	}
+}
+
+// BenchmarkFIFO is a packet's way through a FIFO under the algorithm. Where little is
+// delivered, as under RED above its thresholds, that is no round trip.
 func BenchmarkFIFO(b *testing.B) {
 	eachRegime(b, func(b *testing.B, r regime.Regime) {
-		a, now := r.Instance()
-		f, err := aqm.NewFIFO(aqm.FIFOConfig[*regime.Item]{LimitPackets: 1000}, a)
-		if err != nil {
-			b.Fatal(err)
-		}
-		item := new(regime.Item)
-		now = r.Load.RoundTrips(f, item, r.Level, now, 2*regime.Steps)
-		b.ReportAllocs()
-		b.ResetTimer()
-		r.Load.RoundTrips(f, item, r.Level, now, b.N)
+		signals, delivered, samples := 0.0, 0.0, 0.0
+		regime.Samples(b, func() func(n int) {
+			q := r.Queue()
+			return func(n int) {
+				before := q.Stats()
+				q.Pass(n)
+				s, d := regime.Passed(before, q.Stats())
+				signals, delivered, samples = signals+s, delivered+d, samples+1
+			}
+		})
+		b.ReportMetric(100*signals/samples, "%signals")
+		b.ReportMetric(100*delivered/samples, "%delivered")
 	})
 }
 

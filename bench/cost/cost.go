@@ -1,16 +1,14 @@
-// Package cost measures what a decision costs, per algorithm and regime: bare,
-// under a policy and inside a FIFO, beside the floor of a decision that decides
-// nothing.
+// Package cost measures what a decision costs, per algorithm and regime: bare, which
+// is by direct calls, through the interface aqm.AQM, under a policy and inside a FIFO,
+// beside the floor of a decision that decides nothing.
 package cost
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"runtime"
 
 	"github.com/aqmkit/aqmkit/aqm"
-	"github.com/aqmkit/aqmkit/ecnpolicy"
 	"github.com/aqmkit/aqmkit/internal/catalog"
 	"github.com/aqmkit/aqmkit/internal/regime"
 )
@@ -23,11 +21,29 @@ type Row struct {
 
 	Enqueue Figure  `json:"enqueue_ns"`      // one decision, through the interface
 	Dequeue Figure  `json:"dequeue_ns"`      // likewise
-	Both    Figure  `json:"both_ns"`         // one decision at either end
-	Policy  Figure  `json:"under_policy_ns"` // both decisions, under a policy that protects ACK and SYN packets
-	FIFO    Figure  `json:"fifo_ns"`         // a packet's way through a FIFO under the algorithm
-	Signals float64 `json:"signals"`         // share of the packets that were marked or dropped, at either end
-	Allocs  uint64  `json:"allocations"`     // over packets decisions at either end and as many round trips
+	Bare    Figure  `json:"bare_ns"`         // one decision at either end, by direct calls
+	Both    Figure  `json:"both_ns"`         // likewise, through the interface
+	Policy  Figure  `json:"under_policy_ns"` // likewise, under a policy that protects ACK and SYN packets
+	Signals float64 `json:"signals"`         // share of Both's packets that were marked or dropped, at either end
+
+	FIFO          Figure  `json:"fifo_ns"`        // a packet's way through a FIFO under the algorithm; see RoundTrip
+	FIFOSignals   float64 `json:"fifo_signals"`   // share of its packets that were marked or dropped
+	FIFODelivered float64 `json:"fifo_delivered"` // share of its packets that came out
+
+	Allocs uint64 `json:"allocations"` // over packets decisions at either end and as many round trips
+}
+
+// RoundTrip reports whether FIFO is the cost of round trips: whether at least half of
+// what was offered came out.
+func (r Row) RoundTrip() bool { return r.FIFODelivered >= 0.5 }
+
+// figures returns all that is printed of the row.
+func (r Row) figures() []Figure {
+	f := []Figure{r.Enqueue, r.Dequeue, r.Bare, r.Both, r.Policy}
+	if r.RoundTrip() {
+		f = append(f, r.FIFO)
+	}
+	return f
 }
 
 // Report is all that was measured, with what it was measured on.
@@ -45,62 +61,76 @@ type Report struct {
 	TailDropFIFO Figure `json:"taildrop_fifo_ns"` // a FIFO without AQM
 	Channel      Figure `json:"channel_ns"`       // a buffered channel of pointers: send and receive
 
-	Rows []Row `json:"rows"`
+	Rows     []Row       `json:"rows"`
+	Policies []PolicyRow `json:"policies"`
+}
+
+// task is an algorithm in a regime.
+type task struct {
+	algorithm string
+	regime    regime.Regime
+}
+
+// tasks returns all regimes of the algorithms of the catalog with these names; nil
+// are all.
+func tasks(names []string) ([]task, error) {
+	if names == nil {
+		names = catalog.Names()
+	}
+	var all []task
+	for _, name := range names {
+		if _, err := catalog.Find(name); err != nil {
+			return nil, err
+		}
+		for _, g := range regime.For(name) {
+			all = append(all, task{name, g})
+		}
+	}
+	return all, nil
 }
 
 // Run measures the algorithms of the catalog with these names, in rounds samples
-// each. progress, if not nil, is told of each step.
+// each; nil are all, and what policies cost besides. progress, if not nil, is told of
+// each step.
 func Run(names []string, rounds int, progress func(done, of int, what string)) (Report, error) {
 	r := Report{
 		Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpu(),
-		Rounds: rounds, Packets: packets,
+		Rounds: rounds, Packets: packets, Rows: []Row{}, Policies: []PolicyRow{},
 	}
-	type task struct {
-		algorithm string
-		regime    regime.Regime
+	all, err := tasks(names)
+	if err != nil {
+		return Report{}, err
 	}
-	var tasks []task
-	for _, name := range names {
-		if _, err := catalog.Find(name); err != nil {
-			return Report{}, err
-		}
-		for _, g := range regime.For(name) {
-			tasks = append(tasks, task{name, g})
-		}
+	var policies []regime.Policy
+	if names == nil {
+		policies = regime.Policies()
 	}
-	if progress == nil {
-		progress = func(int, int, string) {}
-	}
-	progress(0, len(tasks)+1, "the floor")
+	steps := newSteps(1+len(all)+len(policies), progress)
+	steps.next("the floor")
 	r.references(rounds)
-	for i, t := range tasks {
-		progress(i+1, len(tasks)+1, t.algorithm+", "+t.regime.Name)
-		row, err := measure(t.algorithm, t.regime, rounds)
-		if err != nil {
-			return Report{}, err
-		}
-		r.Rows = append(r.Rows, row)
+	for _, t := range all {
+		steps.next(t.algorithm + ", " + t.regime.Name)
+		r.Rows = append(r.Rows, measure(t, rounds))
+	}
+	for _, p := range policies {
+		steps.next("policy, " + p.Name)
+		r.Policies = append(r.Policies, measurePolicy(p, rounds))
 	}
 	return r, nil
 }
 
 // references measures what the rows are compared with.
 func (r *Report) references(rounds int) {
-	var noop aqm.AQM = new(regime.Noop)
 	load := regime.NewLoad(regime.Standing(100), aqm.ECT0)
-	item := new(regime.Item)
-	f, err := aqm.NewFIFO(aqm.FIFOConfig[*regime.Item]{LimitPackets: 1000}, aqm.TailDrop{})
-	if err != nil {
-		panic(fmt.Sprintf("cost: %v", err)) // the configuration is this package's own
-	}
-	now := aqm.Time(0)
-	figures := sample(rounds,
-		func() { load.Enqueues(noop, 0, packets) },
-		func() { load.Dequeues(noop, 0, packets) },
-		func() { load.Pairs(noop, 0, packets) },
-		func() { now = load.RoundTrips(f, item, 100, now, packets) },
-		channel(item))
-	r.FloorEnqueue, r.FloorDequeue, r.FloorBoth, r.TailDropFIFO, r.Channel = figures[0], figures[1], figures[2], figures[3], figures[4]
+	noop := func() (aqm.AQM, aqm.Time) { return new(regime.Noop), 0 }
+	ns := sample(rounds,
+		decisions(load, noop, (*regime.Load).Enqueues),
+		decisions(load, noop, (*regime.Load).Dequeues),
+		decisions(load, noop, (*regime.Load).Pairs),
+		roundTrips(regime.For("droptail")[0]),
+		&run{pass: channel(new(regime.Item))})
+	r.FloorEnqueue, r.FloorDequeue, r.FloorBoth = figure(ns[0]), figure(ns[1]), figure(ns[2])
+	r.TailDropFIFO, r.Channel = figure(ns[3]), figure(ns[4])
 }
 
 // channel returns a run through a buffered channel that holds 100 items.
@@ -117,32 +147,6 @@ func channel(item *regime.Item) func() {
 	}
 }
 
-// instance is an algorithm in a regime, with the instant its load has come to.
-type instance struct {
-	aqm.AQM
-	now  aqm.Time
-	load *regime.Load
-}
-
-func newInstance(g regime.Regime) *instance {
-	a, now := g.Instance()
-	return &instance{a, now, g.Load}
-}
-
-func (i *instance) enqueues() { i.now, _ = i.load.Enqueues(i.AQM, i.now, packets) }
-func (i *instance) dequeues() { i.now, _ = i.load.Dequeues(i.AQM, i.now, packets) }
-func (i *instance) pairs()    { i.now, _ = i.load.Pairs(i.AQM, i.now, packets) }
-
-// roundTrips returns a run through a FIFO under the algorithm.
-func (i *instance) roundTrips(level int) (func(), error) {
-	f, err := aqm.NewFIFO(aqm.FIFOConfig[*regime.Item]{LimitPackets: 1000}, i.AQM)
-	if err != nil {
-		return nil, fmt.Errorf("cost: %w", err)
-	}
-	item := new(regime.Item)
-	return func() { i.now = i.load.RoundTrips(f, item, level, i.now, packets) }, nil
-}
-
 // size returns the bytes of an algorithm's own state.
 func size(a aqm.AQM) int {
 	t := reflect.TypeOf(a)
@@ -152,33 +156,29 @@ func size(a aqm.AQM) int {
 	return int(t.Size())
 }
 
-func measure(name string, g regime.Regime, rounds int) (Row, error) {
-	in, out, both, under, queued := newInstance(g), newInstance(g), newInstance(g), newInstance(g), newInstance(g)
-	row := Row{Algorithm: name, Regime: g.Name, Bytes: size(in.AQM)}
-	_, signals := g.Load.Pairs(both.AQM, both.now, 2*packets)
-	row.Signals = float64(signals) / (2 * packets)
-	both = newInstance(g)
-
-	p, err := ecnpolicy.New(under.AQM, ecnpolicy.Config{Protect: ecnpolicy.ACKSYN})
-	if err != nil {
-		return Row{}, fmt.Errorf("cost: %w", err)
-	}
-	under.AQM = p
-	roundTrips, err := queued.roundTrips(g.Level)
-	if err != nil {
-		return Row{}, err
-	}
-	figures := sample(rounds, in.enqueues, out.dequeues, both.pairs, under.pairs, roundTrips)
-	row.Enqueue, row.Dequeue, row.Both, row.Policy, row.FIFO = figures[0], figures[1], figures[2], figures[3], figures[4]
+func measure(t task, rounds int) Row {
+	g := t.regime
+	a, _ := g.Instance()
+	row := Row{Algorithm: t.algorithm, Regime: g.Name, Bytes: size(a)}
+	in, out := decisions(g.Load, g.Instance, (*regime.Load).Enqueues), decisions(g.Load, g.Instance, (*regime.Load).Dequeues)
+	direct, both := decisions(g.Load, g.Instance, bare), decisions(g.Load, g.Instance, (*regime.Load).Pairs)
+	under, queued := decisions(g.Load, protected(g), (*regime.Load).Pairs), roundTrips(g)
+	ns := sample(rounds, in, out, direct, both, under, queued)
+	row.Enqueue, row.Dequeue, row.Bare, row.Both = figure(ns[0]), figure(ns[1]), figure(ns[2]), figure(ns[3])
+	row.Policy, row.FIFO = figure(ns[4]), figure(ns[5])
+	row.Signals, row.FIFOSignals = both.meanSignals(), queued.meanSignals()
+	row.FIFODelivered = queued.delivered / float64(queued.samples)
 
 	row.Allocs = math.MaxUint64
 	for range 5 { // the counter is the whole process's, so that the least of some tries is the row's own
 		var before, after runtime.MemStats
+		under.prepare()
+		queued.prepare()
 		runtime.ReadMemStats(&before)
-		under.pairs()
-		roundTrips()
+		under.pass()
+		queued.pass()
 		runtime.ReadMemStats(&after)
 		row.Allocs = min(row.Allocs, after.Mallocs-before.Mallocs)
 	}
-	return row, nil
+	return row
 }

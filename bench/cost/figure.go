@@ -1,10 +1,16 @@
 package cost
 
-import "golang.org/x/exp/stats"
+import (
+	"runtime"
+	"runtime/debug"
 
-// packets is how many packets one sample times: about a millisecond, so that an
-// interrupt spoils one sample and not the median.
-const packets = 1 << 17
+	"golang.org/x/exp/stats"
+
+	"github.com/aqmkit/aqmkit/internal/regime"
+)
+
+// packets is how many packets one sample times.
+const packets = regime.Sample
 
 // Figure is a cost in nanoseconds per packet: the median of the samples, and the
 // quartiles around it.
@@ -31,34 +37,55 @@ func timed(n int, run func()) float64 {
 	return float64(cpuTime()-start) / float64(n)
 }
 
-// sample returns the cost per packet of each run, which passes packets of them, over
-// rounds samples after one to warm up. The runs take turns, so that what disturbs the
-// machine disturbs all of them.
-func sample(rounds int, runs ...func()) []Figure {
-	defer thread()()
-	for _, run := range runs {
-		run()
-	}
-	ns := make([][]float64, len(runs))
-	for range rounds {
-		for i, run := range runs {
-			ns[i] = append(ns[i], timed(packets, run))
-		}
-	}
-	figures := make([]Figure, len(runs))
-	for i := range runs {
-		figures[i] = figure(ns[i])
-	}
-	return figures
+// run is what samples time.
+type run struct {
+	prepare func() // untimed, before each sample: makes anew what pass needs
+	pass    func() // passes packets, from where prepare left it
+
+	samples            int
+	signals, delivered float64 // shares of the packets, added up over the samples
 }
 
-// samples returns rounds samples of run after one to warm up.
-func samples(rounds int, run func()) []float64 {
+// passed takes down what became of the packets of a sample.
+func (r *run) passed(signals, delivered float64) {
+	r.samples++
+	r.signals += signals
+	r.delivered += delivered
+}
+
+// meanSignals returns the share of the packets that were signalled to, over all
+// samples.
+func (r *run) meanSignals() float64 { return r.signals / float64(r.samples) }
+
+// sample returns the cost per packet of each run, over rounds samples. Each starts
+// from what prepare makes anew, so that none has moved what the next one times. The
+// runs take turns, so that what disturbs the machine disturbs all of them.
+func sample(rounds int, runs ...*run) [][]float64 {
 	defer thread()()
-	run()
-	ns := make([]float64, rounds)
-	for i := range ns {
-		ns[i] = timed(packets, run)
+	defer quiet()()
+	ns := make([][]float64, len(runs))
+	for range rounds {
+		for i, r := range runs {
+			if r.prepare != nil {
+				r.prepare()
+			}
+			ns[i] = append(ns[i], timed(packets, r.pass))
+		}
 	}
 	return ns
+}
+
+// samples returns rounds samples of pass after one to warm up, for what no sample
+// moves.
+func samples(rounds int, pass func()) []float64 {
+	pass()
+	return sample(rounds, &run{pass: pass})[0]
+}
+
+// quiet keeps the garbage collector away until the function that it returns is
+// called.
+func quiet() (release func()) {
+	runtime.GC()
+	was := debug.SetGCPercent(-1)
+	return func() { debug.SetGCPercent(was) }
 }

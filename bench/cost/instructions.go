@@ -17,13 +17,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aqmkit/aqmkit/aqm"
-	"github.com/aqmkit/aqmkit/internal/catalog"
 	"github.com/aqmkit/aqmkit/internal/regime"
 )
 
 // Instructions is how many instructions a packet takes, by algorithm, regime and
-// kind: "decisions" at either end together, and a "FIFO" round trip.
+// kind: "decisions" at either end together, and a "FIFO" round trip; and an arrival
+// under a policy, by what that has to do.
 type Instructions struct {
 	Go      string             `json:"go"`
 	Arch    string             `json:"arch"`
@@ -47,35 +46,50 @@ const counted = 20_000
 //go:noinline
 func countedRun(run func()) { run() }
 
-// Counted runs, for each algorithm and regime in turn, what callgrind counts.
-func Counted(names []string) error {
-	return eachCounted(names, func(_ string, g regime.Regime) error {
-		a, now := g.Instance()
-		countedRun(func() { g.Load.Pairs(a, now, counted) })
-		a, now = g.Instance()
-		f, err := aqm.NewFIFO(aqm.FIFOConfig[*regime.Item]{LimitPackets: 1000}, a)
-		if err != nil {
-			return fmt.Errorf("cost: %w", err)
-		}
-		item := new(regime.Item)
-		now = g.Load.RoundTrips(f, item, g.Level, now, 2*regime.Steps)
-		countedRun(func() { g.Load.RoundTrips(f, item, g.Level, now, counted) })
-		return nil
-	})
+// countedRow is one count: prepare returns what is counted.
+type countedRow struct {
+	name    string
+	prepare func() func()
 }
 
-func eachCounted(names []string, do func(name string, g regime.Regime) error) error {
-	for _, name := range names {
-		if _, err := catalog.Find(name); err != nil {
-			return err
-		}
-		for _, g := range regime.For(name) {
-			if err := do(name+"/"+g.Name, g); err != nil {
-				return err
-			}
+// countedRows returns the rows of the algorithms with these names; nil are all, and
+// what policies cost besides.
+func countedRows(names []string) ([]countedRow, error) {
+	all, err := tasks(names)
+	if err != nil {
+		return nil, err
+	}
+	var rows []countedRow
+	for _, t := range all {
+		g := t.regime
+		rows = append(rows,
+			countedRow{t.algorithm + "/" + g.Name + "/decisions", func() func() {
+				a, now := g.Instance()
+				return func() { g.Load.Pairs(a, now, counted) }
+			}},
+			countedRow{t.algorithm + "/" + g.Name + "/FIFO", func() func() {
+				q := g.Queue()
+				return func() { q.Pass(counted) }
+			}})
+	}
+	if names == nil {
+		for _, p := range regime.Policies() {
+			rows = append(rows, countedRow{"policy/" + p.Name, func() func() {
+				a, now := p.Under()
+				return func() { p.Load.Enqueues(a, now, counted) }
+			}})
 		}
 	}
-	return nil
+	return rows, nil
+}
+
+// Counted runs, one after the other, what callgrind counts.
+func Counted(names []string) error {
+	rows, err := countedRows(names)
+	for _, row := range rows {
+		countedRun(row.prepare())
+	}
+	return err
 }
 
 // CountInstructions runs command, which must end up in Counted with the same names,
@@ -114,19 +128,14 @@ func count(valgrind string, names, command []string) (Instructions, error) {
 		return Instructions{}, fmt.Errorf("cost: valgrind: %w: %s", err, lines[len(lines)-1])
 	}
 	r := Instructions{Go: runtime.Version(), Arch: runtime.GOARCH, Packets: counted, Counts: map[string]float64{}}
-	dump := 0
-	next := func(row string) error {
-		dump++
-		n, err := total(fmt.Sprintf("%s.%d", filepath.Join(folder, "out"), dump))
+	rows, err := countedRows(names)
+	for i, row := range rows {
+		n, err := total(fmt.Sprintf("%s.%d", filepath.Join(folder, "out"), i+1))
 		if err != nil {
-			return fmt.Errorf("cost: callgrind's count of %s: %w", row, err)
+			return Instructions{}, fmt.Errorf("cost: callgrind's count of %s: %w", row.name, err)
 		}
-		r.Counts[row] = float64(n) / counted
-		return nil
+		r.Counts[row.name] = float64(n) / counted
 	}
-	err = eachCounted(names, func(row string, _ regime.Regime) error {
-		return errors.Join(next(row+"/decisions"), next(row+"/FIFO"))
-	})
 	return r, err
 }
 
@@ -162,11 +171,16 @@ func ReadBaseline(file string) (Instructions, error) {
 	return r, nil
 }
 
-// Rises returns what is more than 3 % above the baseline, one line each, and what the
-// baseline does not know. Another architecture is an error: its counts say nothing.
-func (r Instructions) Rises(baseline Instructions) ([]string, error) {
-	if r.Arch != baseline.Arch {
+// Rises returns what is more than 3 % above the baseline, one line each, what the
+// baseline does not know, and what only the baseline knows of the algorithms that were
+// counted, which nil names are all. A baseline of another architecture or Go is an
+// error.
+func (r Instructions) Rises(baseline Instructions, names []string) ([]string, error) {
+	switch {
+	case r.Arch != baseline.Arch:
 		return nil, fmt.Errorf("the baseline was counted on %s, and this is %s: counts of different architectures do not compare", baseline.Arch, r.Arch)
+	case r.Go != baseline.Go:
+		return nil, fmt.Errorf("the baseline was counted with %s, and this is %s, whose compiler counts for itself: take %s, or renew the baseline with --instructions --save FILE", baseline.Go, r.Go, baseline.Go)
 	}
 	var rises []string
 	for _, row := range slices.Sorted(maps.Keys(r.Counts)) {
@@ -176,6 +190,12 @@ func (r Instructions) Rises(baseline Instructions) ([]string, error) {
 			rises = append(rises, fmt.Sprintf("%s: %.1f instructions, and none in the baseline", row, is))
 		case is > was*(1+tolerance):
 			rises = append(rises, fmt.Sprintf("%s: %.1f instructions, %.1f %% above the baseline's %.1f", row, is, 100*(is/was-1), was))
+		}
+	}
+	for _, row := range slices.Sorted(maps.Keys(baseline.Counts)) {
+		algorithm, _, _ := strings.Cut(row, "/")
+		if _, ok := r.Counts[row]; !ok && (names == nil || slices.Contains(names, algorithm)) {
+			rises = append(rises, fmt.Sprintf("%s: in the baseline, and no longer counted", row))
 		}
 	}
 	return rises, nil

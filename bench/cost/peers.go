@@ -18,17 +18,23 @@ type Peer struct {
 	Name  string  `json:"name"`
 	Cost  Figure  `json:"cost_ns"`
 	Ratio float64 `json:"ratio"` // ours over it
+	// Signals is the share of its packets that were marked or dropped; absent where
+	// there is nothing that signals.
+	Signals *float64 `json:"signals,omitempty"`
 }
 
 // Comparison is a load of ours with its peers.
 type Comparison struct {
-	What  string `json:"what"`
-	Ours  Figure `json:"ours_ns"`
-	Peers []Peer `json:"peers"`
+	What    string  `json:"what"`
+	Ours    Figure  `json:"ours_ns"`
+	Signals float64 `json:"signals"` // share of our packets that were marked or dropped
+	Peers   []Peer  `json:"peers"`
 }
 
 // Peers is what was compared, and what could not be.
 type Peers struct {
+	Samples     int          `json:"samples"` // of each figure but the floor
+	Packets     int          `json:"packets_per_sample"`
 	Floor       Figure       `json:"floor_ns"`
 	Comparisons []Comparison `json:"comparisons"`
 	Missing     []string     `json:"missing"`
@@ -39,13 +45,18 @@ type pair struct {
 	what      string
 	algorithm string
 	regime    string
-	ours      func(*instance) (func(), error)
+	ours      func(regime.Regime) *run
 	programs  []program
 }
 
-func enqueues(i *instance) (func(), error) { return i.enqueues, nil }
-func dequeues(i *instance) (func(), error) { return i.dequeues, nil }
-func pairs(i *instance) (func(), error)    { return i.pairs, nil }
+func enqueues(g regime.Regime) *run {
+	return decisions(g.Load, g.Instance, (*regime.Load).Enqueues)
+}
+
+func dequeues(g regime.Regime) *run {
+	return decisions(g.Load, g.Instance, (*regime.Load).Dequeues)
+}
+func pairs(g regime.Regime) *run { return decisions(g.Load, g.Instance, (*regime.Load).Pairs) }
 
 var comparisons = []pair{
 	{"RED, walk", "red", "walk", enqueues, []program{dpdk, laws}},
@@ -60,37 +71,34 @@ var comparisons = []pair{
 }
 
 var queues = []pair{
-	{what: "FIFO, no AQM", algorithm: "droptail", regime: "queued", programs: []program{inlined, pointers}},
-	{what: "FIFO and RED", algorithm: "red", regime: "walk", programs: []program{inlined, pointers}},
-	{what: "FIFO and CoDel, 1 ms", algorithm: "codel", regime: "below", programs: []program{inlined, pointers}},
-	{what: "FIFO and CoDel, standing", algorithm: "codel", regime: "above", programs: []program{inlined, pointers}},
+	{"FIFO, no AQM", "droptail", "queued", roundTrips, []program{inlined, pointers}},
+	{"FIFO and RED", "red", "walk", roundTrips, []program{inlined, pointers}},
+	{"FIFO and CoDel, below", "codel", "below", roundTrips, []program{inlined, pointers}},
+	{"FIFO and CoDel, standing", "codel", "above", roundTrips, []program{inlined, pointers}},
 }
 
 // RunPeers measures ours and what peers there are, in rounds samples each. progress,
 // if not nil, is told of each step.
 func RunPeers(rounds int, progress func(done, of int, what string)) (Peers, error) {
-	if progress == nil {
-		progress = func(int, int, string) {}
-	}
-	of := len(comparisons) + len(queues) + 1
-	progress(0, of, "building what is in C")
+	steps := newSteps(1+len(comparisons)+len(queues), progress)
+	steps.next("building what is in C")
 	c, err := build()
 	if err != nil {
 		return Peers{}, err
 	}
 	defer c.close()
-	r := Peers{Missing: c.missing}
+	r := Peers{Samples: turns * eachTurn(rounds), Packets: packets, Missing: c.missing}
 	load := regime.NewLoad(regime.Standing(100), aqm.ECT0)
-	r.Floor = sample(rounds, func() { load.Enqueues(new(regime.Noop), 0, packets) })[0]
-	for i, p := range comparisons {
-		progress(1+i, of, p.what)
+	noop := func() (aqm.AQM, aqm.Time) { return new(regime.Noop), 0 }
+	r.Floor = figure(sample(rounds, decisions(load, noop, (*regime.Load).Enqueues))[0])
+	for _, p := range comparisons {
+		steps.next(p.what)
 		if err := r.compare(c, p, rounds); err != nil {
 			return Peers{}, err
 		}
 	}
-	for i, p := range queues {
-		progress(1+len(comparisons)+i, of, p.what)
-		p.ours = func(a *instance) (func(), error) { return a.roundTrips(level(p)) }
+	for _, p := range queues {
+		steps.next(p.what)
 		if err := r.compare(c, p, rounds, goQueues()...); err != nil {
 			return Peers{}, err
 		}
@@ -107,50 +115,48 @@ func find(p pair) regime.Regime {
 	panic("cost: no regime " + p.regime) // the table above names what there is
 }
 
-func level(p pair) int { return find(p).Level }
-
 // turns is how often ours and each peer take turns.
 const turns = 5
 
+// eachTurn returns the samples of a turn, where rounds are asked for altogether.
+func eachTurn(rounds int) int { return max(1, rounds/turns) }
+
 // compare adds the comparison of p, and of queues in Go besides.
 func (r *Peers) compare(c *programs, p pair, rounds int, others ...goQueue) error {
-	g := find(p)
+	g, each := find(p), eachTurn(rounds)
+	ours := p.ours(g)
 	var ns []float64
-	theirs := make([][]float64, len(p.programs)+len(others))
-	each := max(1, rounds/turns)
+	theirs, signals := make([][]float64, len(p.programs)), make([][]float64, len(p.programs))
+	queued := make([][]float64, len(others))
 	for range turns {
-		ours, err := p.ours(newInstance(g)) // anew, as each run of a program is
-		if err != nil {
-			return err
-		}
-		ns = append(ns, samples(each, ours)...)
+		ns = append(ns, sample(each, ours)[0]...)
 		for i, program := range p.programs {
 			if !c.has(program) {
 				continue
 			}
-			n, err := c.run(program, g, p.algorithm+"/"+p.regime, each)
+			n, s, err := c.run(program, g, p.algorithm+"/"+p.regime, each)
 			if err != nil {
 				return err
 			}
-			theirs[i] = append(theirs[i], n...)
+			theirs[i], signals[i] = append(theirs[i], n...), append(signals[i], s...)
 		}
 		for i, q := range others {
-			theirs[len(p.programs)+i] = append(theirs[len(p.programs)+i], samples(each, q.run)...)
+			queued[i] = append(queued[i], samples(each, q.run)...)
 		}
 	}
-	row := Comparison{What: p.what, Ours: figure(ns)}
-	for i, n := range theirs {
-		if n == nil {
-			continue
+	row := Comparison{What: p.what, Ours: figure(ns), Signals: ours.meanSignals(), Peers: []Peer{}}
+	add := func(name string, ns []float64, signals *float64) {
+		f := figure(ns)
+		row.Peers = append(row.Peers, Peer{Name: name, Cost: f, Ratio: row.Ours.Median / f.Median, Signals: signals})
+	}
+	for i, program := range p.programs {
+		if theirs[i] != nil {
+			share := mean(signals[i])
+			add(program.name, theirs[i], &share)
 		}
-		name := ""
-		if i < len(p.programs) {
-			name = p.programs[i].name
-		} else {
-			name = others[i-len(p.programs)].name
-		}
-		f := figure(n)
-		row.Peers = append(row.Peers, Peer{Name: name, Cost: f, Ratio: row.Ours.Median / f.Median})
+	}
+	for i, q := range others {
+		add(q.name, queued[i], nil)
 	}
 	r.Comparisons = append(r.Comparisons, row)
 	return nil
@@ -208,18 +214,33 @@ func goQueues() []goQueue {
 	}
 }
 
+func mean(all []float64) float64 {
+	sum := 0.0
+	for _, v := range all {
+		sum += v
+	}
+	return sum / float64(len(all))
+}
+
 // WriteTable writes the comparison for people.
 func (r Peers) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "Beside peers: ns per packet, medians of samples taken in turns; floor %.2f ns\n\n", r.Floor.Median)
+	fmt.Fprintf(w, "Beside peers: ns per packet, medians of %d samples of %d packets, taken in turns; floor %.2f ns\n\n", r.Samples, r.Packets, r.Floor.Median)
 	t := newTable(w)
-	fmt.Fprintln(t, "what\tours\tspread\tpeer\tcost\tspread\tours/peer\t")
+	fmt.Fprintln(t, "what\tours\tspread\tsignals\tpeer\tcost\tspread\tsignals\tours/peer\t")
 	for _, c := range r.Comparisons {
-		what := c.What
-		for _, p := range c.Peers {
-			fmt.Fprintf(t, "%s\t%.2f\t%s\t%s\t%.2f\t%s\t%.2f\t\n", what, c.Ours.Median, c.Ours.spread(), p.Name, p.Cost.Median, p.Cost.spread(), p.Ratio)
+		fmt.Fprintf(t, "%s\t%.2f\t%s\t%.2f %%\t", c.What, c.Ours.Median, c.Ours.spread(), 100*c.Signals)
+		for i, p := range c.Peers {
+			if i > 0 {
+				fmt.Fprint(t, "\t\t\t\t")
+			}
+			signals := ""
+			if p.Signals != nil {
+				signals = fmt.Sprintf("%.2f %%", 100**p.Signals)
+			}
+			fmt.Fprintf(t, "%s\t%.2f\t%s\t%s\t%.2f\t\n", p.Name, p.Cost.Median, p.Cost.spread(), signals, p.Ratio)
 		}
 		if len(c.Peers) == 0 {
-			fmt.Fprintf(t, "%s\t%.2f\t%s\tnone\t\t\t\t\n", what, c.Ours.Median, c.Ours.spread())
+			fmt.Fprint(t, "none\t\t\t\t\t\n")
 		}
 	}
 	if err := t.Flush(); err != nil {

@@ -3,18 +3,17 @@ package cost
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"path"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/aqmkit/aqmkit/internal/catalog"
-	"github.com/aqmkit/aqmkit/internal/regime"
 )
 
 // Share is a place in the code with what it costs of every packet.
@@ -23,67 +22,71 @@ type Share struct {
 	NS    float64 `json:"ns"`
 }
 
-// Profile is where the time of a regime goes: both decisions and the loop around
-// them.
+// Profile is where the time of a regime goes, with the loop around it.
 type Profile struct {
 	Algorithm string  `json:"algorithm"`
 	Regime    string  `json:"regime"`
-	NS        float64 `json:"ns"` // per packet
+	Kind      string  `json:"kind"` // "both decisions" or "FIFO round trip"
+	NS        float64 `json:"ns"`   // per packet
 	Samples   int64   `json:"samples"`
 	Functions []Share `json:"functions"`
 	Lines     []Share `json:"lines"`
 }
 
-// RunProfiles profiles every regime of the algorithms with these names for the given
-// time.
+// timedLabel is on the samples of a profile that are of what is timed, and not of
+// what prepares it.
+const timedLabel = "timed"
+
+// RunProfiles profiles every regime of the algorithms with these names, both
+// decisions and the round trip, each for the given time.
 func RunProfiles(names []string, each time.Duration, progress func(done, of int, what string)) ([]Profile, error) {
-	if progress == nil {
-		progress = func(int, int, string) {}
+	tasks, err := tasks(names)
+	if err != nil {
+		return nil, err
 	}
-	type task struct {
-		name string
-		g    regime.Regime
-	}
-	var tasks []task
-	for _, name := range names {
-		if _, err := catalog.Find(name); err != nil {
-			return nil, err
+	steps := newSteps(2*len(tasks), progress)
+	all := []Profile{}
+	for _, t := range tasks {
+		for _, k := range []struct {
+			kind string
+			run  *run
+		}{{"both decisions", pairs(t.regime)}, {"FIFO round trip", roundTrips(t.regime)}} {
+			steps.next(t.algorithm + ", " + t.regime.Name + ", " + k.kind)
+			p, err := profiled(k.run, each)
+			if err != nil {
+				return nil, err
+			}
+			p.Algorithm, p.Regime, p.Kind = t.algorithm, t.regime.Name, k.kind
+			all = append(all, p)
 		}
-		for _, g := range regime.For(name) {
-			tasks = append(tasks, task{name, g})
-		}
-	}
-	var all []Profile
-	for i, t := range tasks {
-		progress(i, len(tasks), t.name+", "+t.g.Name)
-		p, err := profiled(newInstance(t.g), each)
-		if err != nil {
-			return nil, err
-		}
-		p.Algorithm, p.Regime = t.name, t.g.Name
-		all = append(all, p)
 	}
 	return all, nil
 }
 
-func profiled(i *instance, each time.Duration) (Profile, error) {
+func profiled(r *run, each time.Duration) (Profile, error) {
 	defer thread()()
+	runtime.GC() // what the regimes before have left
 	var b bytes.Buffer
 	if err := pprof.StartCPUProfile(&b); err != nil {
 		return Profile{}, fmt.Errorf("cost: %w", err)
 	}
-	began, n := cpuTime(), 0
-	for cpuTime()-began < each {
-		i.pairs()
+	var took time.Duration
+	n := 0
+	for took < each {
+		r.prepare()
+		pprof.Do(context.Background(), pprof.Labels(timedLabel, "yes"), func(context.Context) {
+			start := cpuTime()
+			r.pass()
+			took += cpuTime() - start
+		})
 		n += packets
 	}
-	ns := float64(cpuTime()-began) / float64(n)
 	pprof.StopCPUProfile()
 	p, err := profile.ParseData(b.Bytes())
 	if err != nil {
 		return Profile{}, fmt.Errorf("cost: %w", err)
 	}
-	return attribute(p, ns), nil
+	return attribute(p, float64(took)/float64(n)), nil
 }
 
 // attribute spreads ns over the places where the samples were taken: the function,
@@ -92,7 +95,7 @@ func attribute(p *profile.Profile, ns float64) Profile {
 	functions, lines := map[string]int64{}, map[string]int64{}
 	r := Profile{NS: ns}
 	for _, s := range p.Sample {
-		if len(s.Location) == 0 || len(s.Location[0].Line) == 0 {
+		if s.Label[timedLabel] == nil || len(s.Location) == 0 || len(s.Location[0].Line) == 0 {
 			continue
 		}
 		at := s.Location[0].Line[0] // the innermost
@@ -102,7 +105,7 @@ func attribute(p *profile.Profile, ns float64) Profile {
 		r.Samples += s.Value[0]
 	}
 	shares := func(counts map[string]int64) []Share {
-		var all []Share
+		all := []Share{}
 		for place, n := range counts {
 			all = append(all, Share{place, ns * float64(n) / float64(r.Samples)})
 		}
@@ -116,7 +119,7 @@ func attribute(p *profile.Profile, ns float64) Profile {
 // WriteProfiles writes the profiles for people, with the most expensive lines.
 func WriteProfiles(w io.Writer, all []Profile, most int) error {
 	for _, p := range all {
-		fmt.Fprintf(w, "%s, %s: %.2f ns per packet at either end together, %d samples\n", p.Algorithm, p.Regime, p.NS, p.Samples)
+		fmt.Fprintf(w, "%s, %s: %s, %.2f ns per packet, %d samples\n", p.Algorithm, p.Regime, p.Kind, p.NS, p.Samples)
 		t := newTable(w)
 		for _, part := range [][]Share{p.Functions, p.Lines} {
 			for _, s := range part[:min(most, len(part))] {

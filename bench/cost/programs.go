@@ -26,13 +26,12 @@ type program struct {
 	flags  []string
 	libs   []string
 	dpdk   bool
-	queue  bool // takes a level
 }
 
 var (
 	laws     = program{name: "C -O3, called", binary: "laws", source: "laws.c", libs: []string{"-lm"}}
-	inlined  = program{name: "C -O3, one loop", binary: "inlined", source: "fifo.c", flags: []string{"-DINLINED"}, libs: []string{"-lm"}, queue: true}
-	pointers = program{name: "C -O3, function pointers", binary: "pointers", source: "fifo.c", libs: []string{"-lm"}, queue: true}
+	inlined  = program{name: "C -O3, one loop", binary: "inlined", source: "fifo.c", flags: []string{"-DINLINED"}, libs: []string{"-lm"}}
+	pointers = program{name: "C -O3, function pointers", binary: "pointers", source: "fifo.c", libs: []string{"-lm"}}
 	dpdk     = program{name: "DPDK -O3, called", binary: "dpdk", source: "dpdk.c", flags: []string{"-DALLOW_EXPERIMENTAL_API", "-Wno-deprecated-declarations"}, libs: []string{"-lrte_sched", "-lrte_eal", "-lm"}, dpdk: true}
 )
 
@@ -49,7 +48,7 @@ func build() (*programs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cost: %w", err)
 	}
-	c := &programs{folder: folder, built: map[string]bool{}}
+	c := &programs{folder: folder, built: map[string]bool{}, missing: []string{}}
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
 		c.missing = append(c.missing, "gcc, and with it DPDK and our own C (Debian: apt-get install gcc libc6-dev libdpdk-dev pkg-config)")
@@ -96,38 +95,39 @@ func (c *programs) has(p program) bool { return c.built[p.binary] }
 
 func (c *programs) close() { _ = os.RemoveAll(c.folder) }
 
-// run returns rounds samples of p under g's load.
-func (c *programs) run(p program, g regime.Regime, row string, rounds int) ([]float64, error) {
+// run returns rounds samples of p under g's load: nanoseconds per packet, and the
+// shares of the packets that were marked or dropped.
+func (c *programs) run(p program, g regime.Regime, row string, rounds int) (ns, signals []float64, err error) {
 	load := filepath.Join(c.folder, "load")
-	var b bytes.Buffer
+	var b []byte
 	for _, s := range g.Load {
-		for _, v := range []uint32{s.Wait, uint32(s.Backlog), s.Size, uint32(s.ECN)} {
-			b.Write(binary.NativeEndian.AppendUint32(nil, v))
+		for _, v := range []uint32{s.Wait, uint32(s.Backlog), s.Size} {
+			b = binary.NativeEndian.AppendUint32(b, v)
+		}
+		for _, v := range []uint16{uint16(s.ECN), s.Level} {
+			b = binary.NativeEndian.AppendUint16(b, v)
 		}
 	}
-	if err := os.WriteFile(load, b.Bytes(), 0o600); err != nil {
-		return nil, fmt.Errorf("cost: %w", err)
+	if err := os.WriteFile(load, b, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("cost: %w", err)
 	}
-	args := []string{load, strconv.Itoa(rounds), strconv.Itoa(packets), row}
-	if p.queue {
-		args = append(args, strconv.Itoa(g.Level))
-	}
-	out, err := exec.Command(filepath.Join(c.folder, p.binary), args...).Output()
+	out, err := exec.Command(filepath.Join(c.folder, p.binary), load, strconv.Itoa(rounds), strconv.Itoa(packets), row).Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
 			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
 		}
-		return nil, fmt.Errorf("cost: %s: %w", p.name, err)
+		return nil, nil, fmt.Errorf("cost: %s: %w", p.name, err)
 	}
-	var ns []float64
 	for line := range strings.Lines(string(out)) {
-		_, value, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return nil, fmt.Errorf("cost: %s says %q, which is no sample", p.name, line)
+		var cost, share float64
+		if _, err := fmt.Sscanf(strings.TrimPrefix(line, row+"\t"), "%g\t%g\n", &cost, &share); err != nil {
+			return nil, nil, fmt.Errorf("cost: %s says %q, which is no sample", p.name, line)
 		}
-		ns = append(ns, v)
+		ns, signals = append(ns, cost), append(signals, share)
 	}
-	return ns, nil
+	if len(ns) != rounds {
+		return nil, nil, fmt.Errorf("cost: %s took %d samples, not %d", p.name, len(ns), rounds)
+	}
+	return ns, signals, nil
 }

@@ -25,7 +25,7 @@ var (
 )
 
 // writeRates writes what share of one core a line rate takes: the round trips of the
-// table above, over the time that the link gives a packet.
+// first table, over the time that the link gives a packet.
 func (r Report) writeRates(w io.Writer) error {
 	fmt.Fprint(w, "\nLine rates: share of one core that decisions and queue take, and how much the time of a packet leaves room for\n\n")
 	t := newTable(w)
@@ -43,6 +43,9 @@ func (r Report) writeRates(w io.Writer) error {
 	}
 	fmt.Fprintln(t)
 	for _, row := range r.Rows {
+		if !row.RoundTrip() {
+			continue
+		}
 		fmt.Fprintf(t, "%s\t%s\t%.1f\t", row.Algorithm, row.Regime, 1e3/row.FIFO.Median)
 		for _, g := range gigabits {
 			for _, s := range sizes {

@@ -8,21 +8,31 @@ import (
 
 // WriteTable writes the report for people.
 func (r Report) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "Cost per packet in ns, median of %d samples of %d packets (%s, %s/%s, %s)\n\n", r.Rounds, r.Packets, r.Go, r.OS, r.Arch, r.CPU)
+	fmt.Fprintf(w, "Cost per packet in ns, median of %d samples of %d packets; spread is the widest of a row's figures (%s, %s/%s, %s)\n\n", r.Rounds, r.Packets, r.Go, r.OS, r.Arch, r.CPU)
 	t := newTable(w)
-	fmt.Fprintln(t, "algorithm\tregime\tbytes\tenqueue\tabove floor\tdequeue\tabove floor\tboth\tspread\tunder a policy\tFIFO round trip\tspread\tsignals\tallocations\t")
-	fmt.Fprintf(t, "floor\tno-op AQM\t\t%.2f\t\t%.2f\t\t%.2f\t%s\t\t\t\t\t\t\n", r.FloorEnqueue.Median, r.FloorDequeue.Median, r.FloorBoth.Median, r.FloorBoth.spread())
-	fmt.Fprintf(t, "floor\tFIFO, no AQM\t\t\t\t\t\t\t\t\t%.2f\t%s\t\t\t\n", r.TailDropFIFO.Median, r.TailDropFIFO.spread())
-	fmt.Fprintf(t, "channel\tbuffered\t\t\t\t\t\t\t\t\t%.2f\t%s\t\t\t\n", r.Channel.Median, r.Channel.spread())
+	fmt.Fprintln(t, "algorithm\tregime\tbytes\tenqueue\tabove floor\tdequeue\tabove floor\tbare\tboth\tunder a policy\tsignals\tFIFO round trip\tsignals\tdelivered\tspread\tallocations\t")
+	fmt.Fprintf(t, "floor\tno-op AQM\t\t%.2f\t\t%.2f\t\t\t%.2f\t\t\t\t\t\t%s\t\t\n", r.FloorEnqueue.Median, r.FloorDequeue.Median, r.FloorBoth.Median, widest(r.FloorEnqueue, r.FloorDequeue, r.FloorBoth))
+	fmt.Fprintf(t, "floor\tFIFO, no AQM\t\t\t\t\t\t\t\t\t\t%.2f\t\t\t%s\t\t\n", r.TailDropFIFO.Median, r.TailDropFIFO.spread())
+	fmt.Fprintf(t, "channel\tbuffered\t\t\t\t\t\t\t\t\t\t%.2f\t\t\t%s\t\t\n", r.Channel.Median, r.Channel.spread())
 	for _, row := range r.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%s\t%.2f\t%.2f\t%s\t%.2f %%\t%d\t\n", row.Algorithm, row.Regime, row.Bytes,
+		fifo := "-"
+		if row.RoundTrip() {
+			fifo = fmt.Sprintf("%.2f", row.FIFO.Median)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f %%\t%s\t%.2f %%\t%.1f %%\t%s\t%d\t\n", row.Algorithm, row.Regime, row.Bytes,
 			row.Enqueue.Median, row.Enqueue.Median-r.FloorEnqueue.Median, row.Dequeue.Median, row.Dequeue.Median-r.FloorDequeue.Median,
-			row.Both.Median, row.Both.spread(), row.Policy.Median, row.FIFO.Median, row.FIFO.spread(), 100*row.Signals, row.Allocs)
+			row.Bare.Median, row.Both.Median, row.Policy.Median, 100*row.Signals,
+			fifo, 100*row.FIFOSignals, 100*row.FIFODelivered, widest(row.figures()...), row.Allocs)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "\nA decision is one call through the interface aqm.AQM; the floor is what that costs where nothing is decided. The spread is half of what lies between the quartiles.\n")
+	fmt.Fprint(w, "\nEnqueue and dequeue are one call each through the interface aqm.AQM, both is one at either end, bare the same by direct calls; the floor is a call where nothing is decided. "+
+		"Each sample starts anew in its regime, and signals and delivered are shares of the packets that were timed. Where less than half is delivered there is no round trip to time: -. "+
+		"A spread is half of what lies between the quartiles.\n")
+	if err := r.writePolicies(w); err != nil {
+		return err
+	}
 	return r.writeRates(w)
 }
 
@@ -30,10 +40,22 @@ func newTable(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-// spread returns half the distance of the quartiles, in percent of the median.
-func (f Figure) spread() string {
+// halfRange returns half the distance of the quartiles, as a share of the median.
+func (f Figure) halfRange() float64 {
 	if f.Median == 0 {
-		return ""
+		return 0
 	}
-	return fmt.Sprintf("±%.0f %%", 50*(f.High-f.Low)/f.Median)
+	return 0.5 * (f.High - f.Low) / f.Median
+}
+
+// spread returns that in percent.
+func (f Figure) spread() string { return widest(f) }
+
+// widest returns the largest spread of figures.
+func widest(figures ...Figure) string {
+	largest := 0.0
+	for _, f := range figures {
+		largest = max(largest, f.halfRange())
+	}
+	return fmt.Sprintf("±%.0f %%", 100*largest)
 }

@@ -18,6 +18,11 @@ const Steps = 4096
 // 100 Mb/s.
 const PacketTime = 120 * time.Microsecond
 
+// Sample is how many packets a sample of a benchmark has: about a millisecond, so
+// that an interrupt spoils one sample and not the median. A regime is what its name
+// says for so long, from a new instance on; some laws leave it after.
+const Sample = 1 << 17
+
 // Load is a stream of packets with the backlog that each finds.
 type Load [Steps]Step
 
@@ -28,17 +33,30 @@ type Step struct {
 	Size    uint32 // bytes
 	ECN     aqm.ECN
 	Class   aqm.Class
+	Level   uint16 // packets that a FIFO is kept at
 }
 
-// question returns what an AQM is told of the step.
-func (s *Step) question() (aqm.Packet, aqm.Occupancy) {
+// Arrival returns what an AQM is told of the step's packet as it arrives.
+func (s *Step) Arrival() (aqm.Packet, aqm.Occupancy) {
 	return aqm.Packet{Size: s.Size, ECN: s.ECN, Class: s.Class},
 		aqm.Occupancy{Packets: int(s.Backlog), Bytes: int64(s.Backlog) * 1500}
 }
 
+// Departure returns what an AQM is told of the step's packet as it departs at now,
+// queued for as long as its backlog takes to send.
+func (s *Step) Departure(now aqm.Time) (aqm.Packet, aqm.Occupancy) {
+	p, q := s.Arrival()
+	p.EnqueuedAt = now - aqm.Time(s.Backlog)*aqm.Time(PacketTime)
+	return p, q
+}
+
+// Shape is a queue over time: what the packets of a Load find, and where a FIFO is
+// kept.
+type Shape struct{ backlog, level func(i int) int }
+
 // NewLoad returns a stream of packets, PacketTime apart, that find the backlog that
-// level says. Three in four are of 1500 bytes; the codepoints cycle through ecn.
-func NewLoad(level func(i int) int, ecn ...aqm.ECN) *Load {
+// shape says. Three in four are of 1500 bytes; the codepoints cycle through ecn.
+func NewLoad(shape Shape, ecn ...aqm.ECN) *Load {
 	r := rand.New(rand.NewPCG(1, 1))
 	l := new(Load)
 	for i := range l {
@@ -46,31 +64,43 @@ func NewLoad(level func(i int) int, ecn ...aqm.ECN) *Load {
 		if r.IntN(4) == 0 {
 			size = 64 + uint32(r.IntN(1400))
 		}
-		l[i] = Step{Wait: uint32(PacketTime), Backlog: int32(level(i)), Size: size, ECN: ecn[i%len(ecn)], Class: aqm.Data}
+		l[i] = Step{
+			Wait: uint32(PacketTime), Backlog: int32(shape.backlog(i)), Size: size,
+			ECN: ecn[i%len(ecn)], Class: aqm.Data, Level: uint16(shape.level(i)),
+		}
 	}
 	return l
 }
 
-// Standing is a backlog of n packets, and up to 15 more.
-func Standing(n int) func(int) int {
+// Standing is a backlog of n packets, and up to 15 more. A FIFO is slowly taken up
+// and down over the same.
+func Standing(n int) Shape {
 	r := rand.New(rand.NewPCG(2, uint64(n)))
-	return func(int) int { return n + r.IntN(16) }
+	return Shape{
+		func(int) int { return n + r.IntN(16) },
+		func(i int) int { return n + int(8+7.9*math.Sin(float64(i)*2*math.Pi/Steps)) },
+	}
 }
 
 // Steady is a backlog of exactly n packets.
-func Steady(n int) func(int) int { return func(int) int { return n } }
+func Steady(n int) Shape { return Shape{constant(n), constant(n)} }
+
+func constant(n int) func(int) int { return func(int) int { return n } }
 
 // Walk is a random walk over all regimes, drawn to a sine between 10 and 190
-// packets: the load on which the costs of RED are compared across implementations.
-func Walk() func(int) int {
+// packets: the load on which the costs of RED are compared across implementations. A
+// FIFO is kept at the sine, which one arrival at a time can follow.
+func Walk() Shape {
 	r := rand.New(rand.NewPCG(3, 3))
 	q := 100.0
-	return func(i int) int {
+	sine := func(i int) float64 { return 100 + 90*math.Sin(float64(i)*2*math.Pi/Steps) }
+	walk := func(i int) int {
 		q += 6 * (2*r.Float64() - 1)
-		q += 0.02 * (100 + 90*math.Sin(float64(i)*2*math.Pi/Steps) - q)
+		q += 0.02 * (sine(i) - q)
 		q = max(q, 0)
 		return int(q)
 	}
+	return Shape{walk, func(i int) int { return int(sine(i)) }}
 }
 
 // Enqueues asks a about n arrivals, one after the other, from now on, and returns
@@ -80,7 +110,7 @@ func (l *Load) Enqueues(a aqm.AQM, now aqm.Time, n int) (aqm.Time, int) {
 	for i := range uint(n) { // unsigned: a mask, where a sign would take four instructions
 		s := &l[i%Steps]
 		now += aqm.Time(s.Wait)
-		p, q := s.question()
+		p, q := s.Arrival()
 		if v := a.Enqueue(now, p, q); v.Action != aqm.Pass {
 			signals++
 		}
@@ -88,15 +118,13 @@ func (l *Load) Enqueues(a aqm.AQM, now aqm.Time, n int) (aqm.Time, int) {
 	return now, signals
 }
 
-// Dequeues asks a about n departures. A packet was queued for as long as its
-// backlog takes to send.
+// Dequeues asks a about n departures.
 func (l *Load) Dequeues(a aqm.AQM, now aqm.Time, n int) (aqm.Time, int) {
 	signals := 0
 	for i := range uint(n) {
 		s := &l[i%Steps]
 		now += aqm.Time(s.Wait)
-		p, q := s.question()
-		p.EnqueuedAt = now - aqm.Time(s.Backlog)*aqm.Time(PacketTime)
+		p, q := s.Departure(now)
 		if v := a.Dequeue(now, p, q); v.Action != aqm.Pass {
 			signals++
 		}
@@ -110,12 +138,11 @@ func (l *Load) Pairs(a aqm.AQM, now aqm.Time, n int) (aqm.Time, int) {
 	for i := range uint(n) {
 		s := &l[i%Steps]
 		now += aqm.Time(s.Wait)
-		p, q := s.question()
+		p, q := s.Arrival()
 		if v := a.Enqueue(now, p, q); v.Action != aqm.Pass {
 			signals++
 		}
-		p, q = s.question() // again: to keep it across the call would take as many stores
-		p.EnqueuedAt = now - aqm.Time(s.Backlog)*aqm.Time(PacketTime)
+		p, q = s.Departure(now) // anew: to keep it across the call would take as many stores
 		if v := a.Dequeue(now, p, q); v.Action != aqm.Pass {
 			signals++
 		}

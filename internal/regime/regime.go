@@ -17,9 +17,8 @@ import (
 // Regime is a state of an algorithm that has a cost of its own, and the load that
 // keeps it there.
 type Regime struct {
-	Name  string
-	Load  *Load
-	Level int // packets that a FIFO under this load holds
+	Name string
+	Load *Load
 
 	make func() (aqm.AQM, aqm.Time)
 }
@@ -46,32 +45,33 @@ func For(name string) []Regime {
 	switch name {
 	case "droptail":
 		return []Regime{
-			{"queued", NewLoad(Standing(100), aqm.ECT0), 100, ready(func() (aqm.AQM, error) { return aqm.TailDrop{}, nil })},
-			{"idle", NewLoad(Steady(0), aqm.ECT0), 0, ready(func() (aqm.AQM, error) { return aqm.TailDrop{}, nil })},
+			{"queued", NewLoad(Standing(100), aqm.ECT0), ready(func() (aqm.AQM, error) { return aqm.TailDrop{}, nil })},
+			{"idle", NewLoad(Steady(0), aqm.ECT0), ready(func() (aqm.AQM, error) { return aqm.TailDrop{}, nil })},
 		}
 	case "threshold":
 		make := ready(func() (aqm.AQM, error) { return threshold.New(threshold.Config{Packets: 100}) })
 		sojourn := ready(func() (aqm.AQM, error) { return threshold.New(threshold.Config{Sojourn: 100 * PacketTime}) })
-		return append(levels(make, 10, 92, 300), Regime{"sojourn walk", NewLoad(Walk(), aqm.ECT0), 100, sojourn})
+		return append(levels(make, 10, 92, 300), Regime{"sojourn walk", NewLoad(Walk(), aqm.ECT0), sojourn})
 	case "red":
 		make := ready(func() (aqm.AQM, error) { return red.New(redConfig()) })
 		adaptive := ready(func() (aqm.AQM, error) { c := redConfig(); c.Adaptive = true; return red.New(c) })
 		return append(levels(make, 10, 92, 300),
-			Regime{"dropping", NewLoad(Standing(92), aqm.NotECT), 92, make},
-			Regime{"adaptive walk", NewLoad(Walk(), aqm.ECT0), 100, adaptive})
+			Regime{"dropping", NewLoad(Standing(92), aqm.NotECT), make},
+			Regime{"adaptive walk", NewLoad(Walk(), aqm.ECT0), adaptive})
 	case "codel":
 		make := ready(func() (aqm.AQM, error) { return codel.New(codel.DefaultConfig()) })
-		return append(levels(make, 8, 60, 160), Regime{"dropping", NewLoad(Standing(160), aqm.NotECT), 160, make})
+		return append(levels(make, 8, 60, 160), Regime{"dropping", NewLoad(Standing(160), aqm.NotECT), make})
 	case "pi":
 		c := pi.Published()
-		return random(func() (aqm.AQM, error) { c.Rand = source(); return pi.New(c) }, 50)
+		return random(func() (aqm.AQM, error) { c.Rand = source(); return pi.New(c) }, 50, 500)
 	case "rem":
 		c := rem.DefaultConfig()
 		c.Rate, c.MeanPacket = rate, 1500
-		return random(func() (aqm.AQM, error) { c.Rand = source(); return rem.New(c) }, int(c.Target))
+		return random(func() (aqm.AQM, error) { c.Rand = source(); return rem.New(c) }, int(c.Target), 10*int(c.Target))
 	case "pie":
 		c := pie.DefaultConfig()
-		return random(func() (aqm.AQM, error) { c.Rand = source(); return pie.New(c) }, int(c.Target/PacketTime))
+		reference := int(c.Target / PacketTime)
+		return random(func() (aqm.AQM, error) { c.Rand = source(); return pie.New(c) }, reference, reference*5/4)
 	}
 	return nil
 }
@@ -92,21 +92,21 @@ func source() rand.Source { return rand.NewPCG(1, 2) }
 // between and above its thresholds, on a walk over all of them, and idle.
 func levels(make func() (aqm.AQM, aqm.Time), below, between, above int) []Regime {
 	return []Regime{
-		{"below", NewLoad(Standing(below), aqm.ECT0), below, make},
-		{"between", NewLoad(Standing(between), aqm.ECT0), between, make},
-		{"above", NewLoad(Standing(above), aqm.ECT0), above, make},
-		{"walk", NewLoad(Walk(), aqm.ECT0), 100, make},
-		{"idle", NewLoad(Steady(0), aqm.ECT0), 0, make},
+		{"below", NewLoad(Standing(below), aqm.ECT0), make},
+		{"between", NewLoad(Standing(between), aqm.ECT0), make},
+		{"above", NewLoad(Standing(above), aqm.ECT0), make},
+		{"walk", NewLoad(Walk(), aqm.ECT0), make},
+		{"idle", NewLoad(Steady(0), aqm.ECT0), make},
 	}
 }
 
 // random returns the regimes of a law that moves a probability with a timer: at
-// p = 0 and, driven there and held by a queue at its reference, at 5 %.
-func random(newAQM func() (aqm.AQM, error), reference int) []Regime {
+// p = 0 and, driven there by a higher queue and held by one at its reference, at 5 %.
+func random(newAQM func() (aqm.AQM, error), reference, higher int) []Regime {
 	rest := ready(newAQM)
 	held := func() (aqm.AQM, aqm.Time) {
 		a, now := rest()
-		at, high := NewLoad(Steady(reference), aqm.ECT0), NewLoad(Steady(reference*5/4), aqm.ECT0)
+		at, high := NewLoad(Steady(reference), aqm.ECT0), NewLoad(Steady(higher), aqm.ECT0)
 		law := a.(interface{ Probability() float64 })
 		// The return to the reference takes some of p away, so that it is left from a
 		// little higher each time until p stays near enough.
@@ -119,11 +119,11 @@ func random(newAQM func() (aqm.AQM, error), reference int) []Regime {
 		return a, now
 	}
 	return []Regime{
-		{"p = 0", NewLoad(Steady(reference/8), aqm.ECT0), reference / 8, rest},
-		{"marking", NewLoad(Steady(reference), aqm.ECT0), reference, held},
-		{"dropping", NewLoad(Steady(reference), aqm.NotECT), reference, held},
-		{"walk", NewLoad(Walk(), aqm.ECT0), 100, rest},
-		{"idle", NewLoad(Steady(0), aqm.ECT0), 0, rest},
+		{"p = 0", NewLoad(Steady(reference/8), aqm.ECT0), rest},
+		{"marking", NewLoad(Steady(reference), aqm.ECT0), held},
+		{"dropping", NewLoad(Steady(reference), aqm.NotECT), held},
+		{"walk", NewLoad(Walk(), aqm.ECT0), rest},
+		{"idle", NewLoad(Steady(0), aqm.ECT0), rest},
 	}
 }
 

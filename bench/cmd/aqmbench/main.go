@@ -18,7 +18,7 @@ import (
 )
 
 type cli struct {
-	Cost     costCommand     `cmd:"" default:"withargs" help:"Print what a decision costs per packet: every algorithm in each of its regimes, bare, under a policy and in a FIFO, beside the floor."`
+	Cost     costCommand     `cmd:"" default:"withargs" help:"Print what a decision costs per packet: every algorithm in each of its regimes, bare, through the interface, under a policy and in a FIFO, beside the floor."`
 	Dumbbell dumbbellCommand `cmd:"" help:"Simulate TCP flows over one bottleneck under an algorithm."`
 	Compare  compareCommand  `cmd:"" help:"Simulate the same scenario under every algorithm, side by side."`
 	Validate validateCommand `cmd:"" help:"Compare the simulator with ns-2, ns-3 and DCTCP's closed forms."`
@@ -32,21 +32,61 @@ type cli struct {
 type output struct {
 	results, messages io.Writer
 	bare              bool // the command was run without arguments
+
+	line  io.Writer // of progress
+	shown bool      // there is some on the terminal's line
 }
 
-// progress returns a function that says on one line of the messages how far a
-// command is, from its third second on.
+func newOutput(results, messages io.Writer, bare bool) *output {
+	o := &output{bare: bare, line: messages}
+	o.results, o.messages = erasing{o, results}, erasing{o, messages}
+	return o
+}
+
+// erasing is a writer that takes progress off the terminal's line first.
+type erasing struct {
+	*output
+	to io.Writer
+}
+
+func (e erasing) Write(b []byte) (int, error) {
+	e.erase()
+	return e.to.Write(b)
+}
+
+// progress returns a function that says how far a command is, from its third second on:
+// on one line of a terminal, and every half a minute on a line of its own in a file.
 func (o *output) progress() func(done, of int, what string) {
-	start, shown := time.Now(), false
+	next := time.Now().Add(2 * time.Second)
 	return func(done, of int, what string) {
-		if shown || time.Since(start) > 2*time.Second {
-			shown = true
-			fmt.Fprintf(o.messages, "\r\x1b[K%3d %%  %s", 100*done/of, what)
-			if done == of-1 {
-				fmt.Fprint(o.messages, "\r\x1b[K")
-			}
+		if time.Now().Before(next) {
+			return
 		}
+		if isTerminal(o.line) {
+			o.shown = true
+			fmt.Fprintf(o.line, "\r\x1b[K%3d %%  %s", 100*done/of, what)
+			return
+		}
+		next = time.Now().Add(30 * time.Second)
+		fmt.Fprintf(o.line, "%3d %%  %s\n", 100*done/of, what)
 	}
+}
+
+// erase takes away what progress has left on a terminal.
+func (o *output) erase() {
+	if o.shown {
+		fmt.Fprint(o.line, "\r\x1b[K")
+		o.shown = false
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // noValue is what kong says of a flag with nothing behind it, or another flag, and
@@ -90,7 +130,10 @@ func run(args []string, results, messages io.Writer) int {
 		fmt.Fprintf(messages, "aqmbench: %s; see aqmbench -h\n", plain(err))
 		return 2
 	}
-	if err := ctx.Run(&output{results, messages, len(args) == 0}); err != nil {
+	out := newOutput(results, messages, len(args) == 0)
+	err = ctx.Run(out)
+	out.erase()
+	if err != nil {
 		fmt.Fprintf(messages, "aqmbench: %v\n", err)
 		return 1
 	}

@@ -1,6 +1,6 @@
 /* What the peers share: the load that aqmbench hands over in a file, the clock,
  * and the loop of samples. One line per sample goes to the standard output:
- * row, tab, nanoseconds per packet. */
+ * row, tab, nanoseconds per packet, tab, share of the packets that were signalled. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define NOINLINE __attribute__((noipa))
 #define STEPS 4096
 
-struct step { uint32_t wait; int32_t backlog; uint32_t size; uint32_t ecn; };
+struct step { uint32_t wait; int32_t backlog; uint32_t size; uint16_t ecn, level; };
 static struct step load[STEPS];
 static volatile uint64_t sink;
 
@@ -34,19 +34,26 @@ static void read_load(const char *name)
 	fclose(f);
 }
 
-/* run passes n packets and returns how many were signalled. */
-static void sample(const char *row, int rounds, long n, uint64_t (*run)(long))
+/* run passes n packets and returns how many were signalled. Every sample starts
+ * anew: from reset, with the load run through twice. */
+static void sample(const char *row, int rounds, long n, void (*reset)(void), uint64_t (*run)(long))
 {
-	sink += run(n);
 	for (int i = 0; i < rounds; i++) {
+		reset();
+		sink += run(2 * STEPS);
 		double start = seconds();
-		sink += run(n);
-		printf("%s\t%.4f\n", row, (seconds() - start) * 1e9 / (double)n);
+		uint64_t signals = run(n);
+		double took = seconds() - start;
+		printf("%s\t%.4f\t%.6f\n", row, took * 1e9 / (double)n, (double)signals / (double)n);
 	}
 }
 
+#define START 3600000000000
+#define PACKET_TIME 120000 /* 1500 bytes at 100 Mb/s */
+
 /* xorshift64 [G. Marsaglia 2003] */
-static uint64_t random_state = 88172645463325252u;
+#define RANDOM_SEED 88172645463325252u
+static uint64_t random_state = RANDOM_SEED;
 static inline uint64_t random64(void)
 {
 	random_state ^= random_state << 13;

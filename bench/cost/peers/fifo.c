@@ -1,6 +1,6 @@
 /* A packet's way through a FIFO of pointers under a law: INLINED, everything in one
  * loop; else the architecture of aqmkit with function pointers, where queue and law
- * are called and are not inlined. usage: fifo LOAD ROUNDS PACKETS ROW LEVEL */
+ * are called and are not inlined. usage: fifo LOAD ROUNDS PACKETS ROW */
 #include "common.h"
 #include "laws.h"
 
@@ -74,8 +74,7 @@ CALL void *fifo_dequeue(struct fifo *f, const struct ops *ops, int64_t now, stru
 static struct fifo fifo;
 static struct red red;
 static struct codel codel;
-static int64_t now = 3600000000000;
-static long level;
+static int64_t now;
 
 CALL int none(void *a, int64_t t, struct packet p, struct backlog q) { (void)a, (void)t, (void)p, (void)q; return PASS; }
 CALL int red_in(void *a, int64_t t, struct packet p, struct backlog q) { return red_enqueue(a, t, p, q); }
@@ -83,20 +82,24 @@ CALL int codel_out(void *a, int64_t t, struct packet p, struct backlog q) { retu
 
 static const struct ops none_ops = {none, none}, red_ops = {red_in, none}, codel_ops = {none, codel_out};
 
+static uint64_t signals(void) { return fifo.marked + fifo.dropped + fifo.refused; }
+
 #define LOOP(name, what) \
 	static NOINLINE uint64_t name(long n) \
 	{ \
 		const struct ops *ops = what; \
-		uint64_t bytes = 0; \
+		uint64_t bytes = 0, before = signals(); \
 		for (long i = 0; i < n; i++) { \
 			const struct step *s = &load[i % STEPS]; \
 			struct packet p; \
 			now += s->wait; \
 			fifo_enqueue(&fifo, ops, now, &fifo, s->size, (uint8_t)s->ecn); \
-			if ((long)(fifo.tail - fifo.head) > level && fifo_dequeue(&fifo, ops, now, &p)) \
-				bytes += p.size; \
+			while (fifo.tail - fifo.head > s->level) \
+				if (fifo_dequeue(&fifo, ops, now, &p)) \
+					bytes += p.size; \
 		} \
-		return bytes; \
+		sink += bytes; \
+		return signals() - before; \
 	}
 #ifdef INLINED
 LOOP(none_loop, &none_ops)
@@ -108,21 +111,34 @@ LOOP(none_loop, fifo.ops)
 #define codel_loop none_loop
 #endif
 
-int main(int argc, char **argv)
+static const struct ops *ops = &none_ops;
+static void *law;
+
+/* The queue is filled to where the load keeps it. What stands there at first came
+ * before, and has waited for what is before it. */
+static void reset(void)
 {
-	if (argc != 6)
-		return 2;
-	read_load(argv[1]);
-	level = atol(argv[5]);
+	now = START;
+	random_state = RANDOM_SEED;
 	red_init(&red, 50, 150, 0.1);
 	codel_init(&codel);
+	memset(&fifo, 0, sizeof fifo);
+	fifo.ops = ops;
+	fifo.law = law;
+	for (int i = 0; i < load[0].level; i++)
+		fifo_enqueue(&fifo, ops, now - (int64_t)(load[0].level - i) * PACKET_TIME, &fifo, load[i].size, (uint8_t)load[i].ecn);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 5)
+		return 2;
+	read_load(argv[1]);
 	uint64_t (*loop)(long) = none_loop;
-	fifo.ops = &none_ops;
-	if (!strncmp(argv[4], "red", 3)) {
-		fifo.ops = &red_ops, fifo.law = &red, loop = red_loop;
-	} else if (!strncmp(argv[4], "codel", 5)) {
-		fifo.ops = &codel_ops, fifo.law = &codel, loop = codel_loop;
-	}
-	sample(argv[4], atoi(argv[2]), atol(argv[3]), loop);
+	if (!strncmp(argv[4], "red", 3))
+		ops = &red_ops, law = &red, loop = red_loop;
+	else if (!strncmp(argv[4], "codel", 5))
+		ops = &codel_ops, law = &codel, loop = codel_loop;
+	sample(argv[4], atoi(argv[2]), atol(argv[3]), reset, loop);
 	return 0;
 }

@@ -43,6 +43,7 @@ static inline int red_enqueue(struct red *r, int64_t now, struct packet p, struc
 		r->idle = true;
 		r->idle_since = now;
 	} else {
+		r->idle = false;
 		r->avg += ((q.packets << RED_SHIFT) - r->avg) >> RED_WEIGHT;
 	}
 	if (r->avg < r->min_th) {
