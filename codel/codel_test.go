@@ -421,6 +421,28 @@ func TestEmptied(t *testing.T) {
 		assert.Equal(t, pass, take(d, at(249*ms), 20*ms, aqm.NotECT))
 		assert.Equal(t, drop, take(d, at(250*ms), 20*ms, aqm.NotECT))
 	})
+	t.Run("down to one packet, while above Target", func(t *testing.T) {
+		d := newCoDel(t, DefaultConfig())
+		p := aqm.Packet{Size: 1500}
+		for _, tc := range []struct {
+			now   aqm.Time
+			bytes int64
+			want  aqm.Verdict
+		}{
+			{0, 1515, pass},
+			{at(50 * ms), 1515, pass},
+			{at(60 * ms), 1514, pass}, // no more than MTU left: not above
+			{at(70 * ms), 1515, pass},
+			{at(100 * ms), 1515, pass},
+			{at(169 * ms), 1515, pass},
+			{at(170 * ms), 1514, pass},
+			{at(180 * ms), 1515, pass},
+			{at(280 * ms), 1515, drop},
+		} {
+			p.EnqueuedAt = tc.now.Add(-20 * ms)
+			assert.Equal(t, tc.want, d.Dequeue(tc.now, p, aqm.Occupancy{Packets: 1, Bytes: tc.bytes}), "at %v", time.Duration(tc.now))
+		}
+	})
 	t.Run("and reconfigured", func(t *testing.T) {
 		d := newCoDel(t, DefaultConfig())
 		take(d, 0, 20*ms, aqm.NotECT)
@@ -577,6 +599,39 @@ func TestReconfigure(t *testing.T) {
 	require.NoError(t, d.Reconfigure(DefaultConfig()))
 	assert.Equal(t, pass, take(d, at(210*ms), 2*ms, aqm.NotECT), "in the middle of a dequeue")
 	assert.False(t, d.State().Dropping, "below the new Target")
+}
+
+// TestManyPackets counts signals up to 2^32-1, where the count saturates: the next
+// one would be the 0th, and the law has a rate for none.
+func TestManyPackets(t *testing.T) {
+	for _, e := range []aqm.ECN{aqm.NotECT, aqm.ECT0} {
+		d := newCoDel(t, DefaultConfig())
+		take(d, 0, 20*ms, e)
+		dequeue(d, at(100*ms), 20*ms, e)
+		require.True(t, d.State().Dropping)
+		d.count, d.lastCount = math.MaxUint32-2, 7
+		const gap = 1525 // ns, 100 ms/sqrt(2^32)
+		due := d.State().DropNext
+		for i, want := range []uint32{math.MaxUint32 - 1, math.MaxUint32, math.MaxUint32, math.MaxUint32} {
+			assert.Equal(t, pass, take(d, due-1, 20*ms, e), "signal %d is not due", i)
+			v := take(d, due, 20*ms, e)
+			assert.NotEqual(t, pass, v, "signal %d", i)
+			assert.Equal(t, want, d.State().Count)
+			if v.Action == aqm.Drop { // the routine goes on, and sets the instant of the next
+				assert.Equal(t, pass, take(d, due, 20*ms, e), "once at an instant")
+			}
+			due += gap
+			assert.Equal(t, due, d.State().DropNext, "signal %d", i)
+		}
+
+		// Left and entered again at once, it resumes at a count of that many.
+		take(d, due, 0, e)
+		require.False(t, d.State().Dropping)
+		take(d, due, 20*ms, e)
+		assert.NotEqual(t, pass, take(d, due+at(100*ms), 20*ms, e))
+		want := uint32(math.MaxUint32 - 7)
+		assert.Equal(t, State{Dropping: true, Count: want, LastCount: want, DropNext: due + at(100*ms) + gap, Sojourn: 20 * ms}, d.State())
+	}
 }
 
 // TestAllocations runs through every regime.

@@ -2,7 +2,6 @@ package codel
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/oracle"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
 )
 
 // FuzzCoDel runs a CoDel in lockstep with the RFC's queue, which drops in loops of
@@ -26,15 +26,13 @@ func FuzzCoDel(f *testing.F) {
 			return
 		}
 		c, start := decodeConfig([4]byte(data))
-		s := script.Decode(data[4:], 4096)
-		if _, err := lockstep(c, start, s); err != nil {
-			t.Fatalf("config %+v, start %d: %v\n%v", c, start, err, s)
+		if _, err := lockstep(c, start, script.Decode(data[4:], 4096)); err != nil {
+			t.Fatal(err)
 		}
 	})
 }
 
-// decodeConfig turns any bytes into a valid configuration, and an instant to start
-// at: the ends of time and both sides of zero among them.
+// decodeConfig turns any bytes into a valid configuration, and an instant to start at.
 func decodeConfig(b [4]byte) (Config, aqm.Time) {
 	interval := []time.Duration{1, time.Millisecond, 5 * time.Millisecond, 100 * time.Millisecond}[b[0]&3]
 	c := Config{
@@ -44,8 +42,7 @@ func decodeConfig(b [4]byte) (Config, aqm.Time) {
 		MaxDropsPerDequeue: int(b[1] >> 2 & 3),
 	}
 	c.CEThreshold = []time.Duration{0, 1, c.Target / 2, 3 * c.Target}[b[2]&3]
-	start := []aqm.Time{0, -1_000_000, 1 << 40, math.MinInt64, math.MaxInt64 - 50_000_000, math.MaxInt64}[b[3]%6]
-	return c, start
+	return c, script.Start(b[3] % 6)
 }
 
 // standingBytes returns bytes that decode into a script with a standing queue of
@@ -83,9 +80,22 @@ type reached struct {
 	delivered, dropped, marked, manyDrops, resumed, bounded, flushedDropping, back, reconfigured int
 }
 
-// lockstep runs s and returns the first difference. Reconfigurations choose among
-// the configurations that are around c.
+// lockstep runs s from start on and returns the first difference, with a short script
+// that shows one.
 func lockstep(c Config, start aqm.Time, s script.Script) (n reached, err error) {
+	err = scripttest.Check(s, func(s script.Script) (err error) {
+		n, err = compare(c, start, s)
+		return err
+	})
+	if err != nil {
+		return n, fmt.Errorf("config %+v, start %d: %w", c, start, err)
+	}
+	return n, nil
+}
+
+// compare is lockstep on s alone. Reconfigurations choose among the configurations
+// that are around c.
+func compare(c Config, start aqm.Time, s script.Script) (n reached, err error) {
 	d, err := New(c)
 	if err != nil {
 		return n, err

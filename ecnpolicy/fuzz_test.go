@@ -5,24 +5,36 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aqmkit/aqmkit/aqm"
+	"github.com/aqmkit/aqmkit/codel"
 	"github.com/aqmkit/aqmkit/internal/oracle"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
+	"github.com/aqmkit/aqmkit/pi"
 	"github.com/aqmkit/aqmkit/threshold"
 )
 
-// FuzzPolicy runs a Policy and its oracle in lockstep, both around a threshold or an
-// algorithm that is scripted by the fuzz input, or around another such pair: equal
-// verdicts, equal packets shown, equal state.
+// FuzzPolicy runs a Policy and its oracle in lockstep, both around a threshold, a
+// CoDel, a PI or an algorithm that is scripted by the fuzz input, or around another such
+// pair: equal verdicts, equal packets shown, equal state.
 func FuzzPolicy(f *testing.F) {
 	f.Add([]byte{0x07, 0x40, 10, 0x07, 0x40, 10, 0, 0x1b, 0xb2, 0xb0, 0xb1, 0xb3, 0x70, 0x28, 0x70, 0x29, 0x70, 0x28, 0x0f, 0, 0x0e, 0})
 	f.Add([]byte{0x1f, 0x03, 1, 0x00, 0x00, 0, 1, 0x05, 0x73, 0xb0, 0x73, 0xb2, 0x73, 0xb0, 0x00, 0, 0x7b, 0x20, 0x7f, 0x20, 0x02, 0})
 	f.Add([]byte{0x0d, 0x22, 200, 0x18, 0xff, 3, 1, 0xa5, 0x70, 0xb2, 0x70, 0x2c, 0x70, 0xb1, 0x70, 0xb3, 0x70, 0x28, 0x02, 0, 0x02, 0, 0x7d, 0x28})
+	for use := range byte(1 << 6) { // every algorithm inside one and two policies, from every start
+		seed := []byte{0x09, 0x00, 0, 0x0b, 0x40, 10, use&7<<4 | use>>3&3<<2 | 2 | use>>5, 0x05}
+		for range 20 { // ACKs and data stand in the queue for a while
+			seed = append(seed, 0x76, 0xb2, 0x76, 0x10, 0x77, 0xb1, 0x07, 0, 0x06, 0)
+		}
+		f.Add(append(seed, 0x61, 0x31, 0x0b, 0, 0x0b, 0, 0x0b, 0, 0x76, 0xb2))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := lockstep(data); err != nil {
+		if _, err := lockstep(data); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -32,37 +44,65 @@ func FuzzPolicy(f *testing.F) {
 // come to: shares near their limit, budgets spent and filled.
 func TestOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	for range 60 {
+	signals := map[byte]int{}
+	for i := range byte(64) {
 		data := make([]byte, 1200)
 		for i := range data {
 			data[i] = byte(r.Uint32())
 		}
-		require.NoError(t, lockstep(data))
+		data[6] = data[6]&0xf1 | i&7<<1
+		n, err := lockstep(data)
+		require.NoError(t, err)
+		signals[i&7] += n
+	}
+	t.Log(signals)
+	for number := range byte(8) {
+		assert.Greater(t, signals[number], 100, "number %d inside", number)
 	}
 }
 
 // lockstep is an input of the fuzz target: two Configs in three bytes each, what to
-// use of them, and the script with the answers of the algorithm inside.
-func lockstep(data []byte) error {
+// use of them, and the script with what the algorithm inside is made of. A difference
+// comes with a short script that shows one. Without one, lockstep returns how many
+// packets were signalled.
+func lockstep(data []byte) (signals int, err error) {
 	const header = 7
 	if len(data) <= header {
-		return nil
+		return 0, nil
 	}
 	configs := []Config{configFrom([3]byte(data))}
 	if data[6]&1 != 0 {
 		configs = append(configs, configFrom([3]byte(data[3:])))
 	}
-	inner, innerOracle, sameInner, err := inside(data[6]&2 != 0, data[header:])
-	if err != nil {
-		return err
+	starts := script.Starts(data[6] >> 4)
+	if data[6]&0x80 != 0 {
+		starts = []aqm.Time{math.MinInt64}
 	}
-	var p, o aqm.AQM = inner, innerOracle
+	for _, start := range starts {
+		err = scripttest.Check(script.Decode(data[header:], 600), func(s script.Script) (err error) {
+			signals, err = compare(data, data[header:], configs, start, s)
+			return err
+		})
+		if err != nil {
+			return 0, fmt.Errorf("start %d, policies, innermost first, %+v around number %d of %x...: %w",
+				start, configs, data[6]>>1&7, data[header:min(header+8, len(data))], err)
+		}
+	}
+	return signals, nil
+}
+
+// compare runs s through policies and their oracles, both around what code has.
+func compare(data, code []byte, configs []Config, start aqm.Time, s script.Script) (signals int, err error) {
+	p, o, sameInner, err := inside(data[6]>>1&7, code)
+	if err != nil {
+		return 0, err
+	}
 	var policies []*Policy
 	var oracles []*oracle.Policy
 	for _, c := range configs {
 		policy, err := New(p, c)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		story := naive(c)
 		story.Inner = o
@@ -70,17 +110,24 @@ func lockstep(data []byte) error {
 		policies, oracles = append(policies, policy), append(oracles, &story)
 	}
 
-	s := script.Decode(data[header:], 600)
+	agree := script.Agree(nil)
 	m := script.Machine{
+		Now:          start,
 		LimitPackets: 40,
-		Judged: script.Agree(func() error {
+		Judged: func(j script.Judgement) error {
+			if err := agree(j); err != nil {
+				return err
+			}
+			if signal(j.Verdicts[0]) {
+				signals++
+			}
 			for i, policy := range policies {
 				if err := sameState(policy.State(), oracles[i]); err != nil {
 					return fmt.Errorf("policy %d: %w", i, err)
 				}
 			}
 			return sameInner()
-		}),
+		},
 		Reconfigure: func(n int) error {
 			i := n % len(policies)
 			b := [3]byte(data[3*i:])
@@ -89,23 +136,49 @@ func lockstep(data []byte) error {
 			return policies[i].Reconfigure(c)
 		},
 	}
-	if data[6]&0x80 != 0 {
-		m.Now = math.MinInt64
-	}
-	if err := m.Run(s, p, o); err != nil {
-		return fmt.Errorf("configs, innermost first, %+v: %w\n%v", configs, err, s)
-	}
-	return nil
+	err = m.Run(s, p, o)
+	return signals, err
 }
 
-// inside returns two equal algorithms to put policies around: a threshold and its
-// oracle, or two that are scripted by code; and a function that compares what they
-// were shown.
-func inside(real bool, code []byte) (fast, naive aqm.AQM, same func() error, err error) {
-	if real {
-		c := threshold.Config{Packets: 1 + int(code[0]%16), DropNotECT: true}
+// inside returns two equal algorithms to put policies around, and a function that
+// compares what they were shown and what came of it: a threshold and its oracle, a
+// CoDel twice, a PI twice on equal sources, or two that are scripted by code.
+//
+// There is no oracle of CoDel here, which is a queue of its own and knows nothing of
+// the packets that a policy refuses or shows in another way.
+func inside(number byte, code []byte) (fast, naive aqm.AQM, same func() error, err error) {
+	size := code[0]
+	switch number {
+	case 1:
+		c := threshold.Config{Packets: 1 + int(size%16), DropNotECT: true}
 		th, err := threshold.New(c)
 		return th, &oracle.Threshold{Packets: c.Packets, DropNotECT: true}, func() error { return nil }, err
+	case 3:
+		c := codel.Config{
+			Target: time.Duration(1+size%16) * 50 * time.Microsecond, Interval: 2 * time.Millisecond, MTU: 100,
+			MaxDropsPerDequeue: int(size >> 4 & 3),
+		}
+		if size&0x80 != 0 {
+			c.CEThreshold = 2 * c.Target
+		}
+		return twice(func() (*codel.CoDel, error) { return codel.New(c) })
+	case 5, 7:
+		c := pi.Config{
+			Unit: aqm.Packets, QRef: float64(size%8) + 0.5, Interval: 500 * time.Microsecond,
+			MeanPacket: 500, ScaleBySize: size&8 != 0,
+		}
+		c.A, c.B = 0.1/c.QRef, 0.08/c.QRef
+		if size&0x10 != 0 {
+			c.MaxECN = 0.3
+		}
+		if number == 7 {
+			c = c.InDelay(8_000_000)
+			c.Squared = true
+		}
+		return twice(func() (*pi.PI, error) {
+			c.Rand = rand.NewPCG(uint64(size), 1)
+			return pi.New(c)
+		})
 	}
 	a, b := &scripted{code: code}, &scripted{code: code}
 	return a, b, func() error {
@@ -114,6 +187,42 @@ func inside(real bool, code []byte) (fast, naive aqm.AQM, same func() error, err
 		}
 		return nil
 	}, nil
+}
+
+// watched is an algorithm that remembers the packet it was shown last.
+type watched struct {
+	aqm.AQM
+	shown aqm.Packet
+}
+
+func (w *watched) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+	w.shown = p
+	return w.AQM.Enqueue(now, p, q)
+}
+
+func (w *watched) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+	w.shown = p
+	return w.AQM.Dequeue(now, p, q)
+}
+
+// twice returns two of what build returns, and a function that compares their states.
+func twice[S comparable, A interface {
+	aqm.AQM
+	State() S
+}](build func() (A, error),
+) (fast, naive aqm.AQM, same func() error, err error) {
+	a, err := build()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	b, err := build()
+	x, y := &watched{AQM: a}, &watched{AQM: b}
+	return x, y, func() error {
+		if x.shown != y.shown || a.State() != b.State() {
+			return fmt.Errorf("shown %+v and %+v, inside %+v and %+v", x.shown, y.shown, a.State(), b.State())
+		}
+		return nil
+	}, err
 }
 
 func naive(c Config) oracle.Policy {

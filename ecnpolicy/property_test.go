@@ -3,6 +3,7 @@ package ecnpolicy
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func TestProperties(t *testing.T) {
 	properties := gopter.NewProperties(parameters)
 
 	hostile, short := scripttest.Hostile(2000, 100*time.Microsecond), scripttest.Random(600, 100*time.Microsecond)
-	spared, carried, limited := uint64(0), uint64(0), uint64(0)
+	spared, carried, limited, denied := uint64(0), uint64(0), uint64(0), uint64(0)
 
 	properties.Property("transparent: the zero Config changes no verdict", scripttest.ForAll(
 		func(s script.Script) string {
@@ -189,6 +190,59 @@ func TestProperties(t *testing.T) {
 		},
 		scripttest.Hostile(5000, 100*time.Microsecond), gen.UInt64(), gen.Float64Range(0.001, 0.5), gen.Float64Range(0, 0.5), gen.Float64Range(0, 0.5)))
 
+	properties.Property("scale: all times by a factor, and BudgetRate by its inverse, change no verdict", scripttest.ForAll(
+		func(s script.Script, choice int, rate uint64, factor int64, seed uint64) string {
+			all := everyConfig()
+			c := all[choice%len(all)]
+			if c.BudgetRate > 0 {
+				c.BudgetRate = rate * 7 * 11 * 13
+			}
+			type event struct {
+				verdict aqm.Verdict
+				state   State
+			}
+			story := func(c Config, factor int64) (events []event, err error) {
+				var in aqm.AQM = mostly(seed, 0.3, 0.1)
+				if seed%2 == 0 { // what signals by the time
+					in, err = threshold.New(threshold.Config{Sojourn: 3 * time.Duration(factor) * time.Millisecond, DropNotECT: true})
+					if err != nil {
+						return nil, err
+					}
+				}
+				p, err := New(in, c)
+				if err != nil {
+					return nil, err
+				}
+				s := slices.Clone(s)
+				for i := range s {
+					s[i].Wait *= time.Duration(factor)
+				}
+				m := script.Machine{LimitPackets: 60, Judged: func(j script.Judgement) error {
+					events = append(events, event{j.Verdicts[0], p.State()})
+					return nil
+				}}
+				err = m.Run(s, p)
+				denied += p.State().Denied
+				return events, err
+			}
+			want, err := story(c, 1)
+			if err != nil {
+				return err.Error()
+			}
+			c.BudgetRate /= uint64(factor)
+			got, err := story(c, factor)
+			if err != nil {
+				return err.Error()
+			}
+			for i := range want {
+				if got[i] != want[i] {
+					return fmt.Sprintf("question %d of %d: %+v, with longer times %+v", i, len(want), want[i], got[i])
+				}
+			}
+			return ""
+		},
+		hostile, gen.IntRange(0, 1<<20), gen.UInt64Range(1, 10_000), gen.OneConstOf(int64(7), int64(11), int64(13), int64(1001)), gen.UInt64()))
+
 	properties.Property("contract: every Policy's verdicts are consistent, and it marks no NotECT", scripttest.ForAll(
 		func(s script.Script, seed uint64, choice int) string {
 			all := everyConfig()
@@ -211,8 +265,9 @@ func TestProperties(t *testing.T) {
 		hostile, gen.UInt64(), gen.IntRange(0, 1<<20)))
 
 	properties.TestingRun(t)
-	if spared == 0 || carried == 0 || limited == 0 {
-		t.Errorf("%d signals were spared, %d carried, %d limited", spared, carried, limited)
+	t.Logf("%d signals were spared, %d carried, %d limited, and %d packets denied", spared, carried, limited, denied)
+	if spared == 0 || carried == 0 || limited == 0 || denied == 0 {
+		t.Error("one of them is 0")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/oracle"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
 )
 
 // FuzzPI runs a PI and its oracle in lockstep: equal verdicts and updates, p within
@@ -18,12 +19,22 @@ import (
 func FuzzPI(f *testing.F) {
 	f.Add([]byte{0, 3, 10, 0x7b, 0xb2, 0x7b, 0xb0, 0x77, 0xb1, 0x7b, 0xb3, 0x0b, 0, 0x0f, 0, 0x0e, 0})
 	f.Add([]byte{0x42, 20, 90, 0x77, 0xb2, 0x7b, 0xb0, 0x77, 0xb1, 0x0b, 0xb3, 0x0b, 0, 0x60, 0, 0x7d, 0})
+	for start := range byte(8) { // a queue builds up, stands, is left alone and drained
+		seed := []byte{0x40, 3 | start<<5, 10}
+		for range 20 {
+			seed = append(seed, 0x77, 0xb2, 0x79, 0xb0, 0x07, 0)
+		}
+		f.Add(append(seed, 0x0b, 0, 0x7c, 0xb2, 0x0d, 0, 0x61, 0x53, 0x7b, 0xb2, 0x0b, 0, 0x0e, 0, 0x7f, 0xb2, 0x0b, 0))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 3 {
 			return
 		}
-		if err := lockstep(t, [3]byte(data), script.Decode(data[3:], 2048)); err != nil {
-			t.Fatal(err)
+		s := script.Decode(data[3:], 2048).Awake()
+		for _, start := range script.Starts(data[1] >> 5) { // which configFrom leaves
+			if err := lockstep(t, [3]byte(data), start, s); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }
@@ -35,7 +46,7 @@ func TestOracle(t *testing.T) {
 	for range 100 {
 		s := script.Random(r, 2000, time.Millisecond)
 		script.Disturb(r, s, 50)
-		require.NoError(t, lockstep(t, [3]byte{byte(r.Uint32()), byte(r.Uint32()), byte(r.Uint32())}, s))
+		require.NoError(t, lockstep(t, [3]byte{byte(r.Uint32()), byte(r.Uint32()), byte(r.Uint32())}, script.Start(byte(r.Uint32())), s))
 	}
 }
 
@@ -64,18 +75,23 @@ func configFrom(b [3]byte) Config {
 	return c
 }
 
-// lockstep runs s under the configuration that b is and returns the first difference.
-func lockstep(t *testing.T, b [3]byte, s script.Script) error {
+// lockstep runs s from start on under the configuration that b is, and returns the
+// first difference, with a short script that shows one.
+func lockstep(t *testing.T, b [3]byte, start aqm.Time, s script.Script) error {
 	c := configFrom(b)
-	fast, slow, differ := pair(t, c)
-	m := script.Machine{LimitPackets: 60, Judged: script.Agree(differ), Reconfigure: func(n int) error {
-		b = [3]byte{b[0] + byte(17*n+1), b[1] + byte(n), b[2] ^ byte(n<<4)}
-		c := configFrom(b)
-		slow.(numbered).AQM.(*oracle.PI).Reconfigure(naive(c))
-		return fast.(numbered).AQM.(*PI).Reconfigure(c)
-	}}
-	if err := m.Run(s, fast, slow); err != nil {
-		return fmt.Errorf("config %+v: %w\n%v", c, err, s)
+	err := scripttest.Check(s, func(s script.Script) error {
+		b, c := b, c
+		fast, slow, differ := pair(t, c)
+		m := script.Machine{Now: start, LimitPackets: 60, Judged: script.Agree(differ), Reconfigure: func(n int) error {
+			b = [3]byte{b[0] + byte(17*n+1), b[1] + byte(n), b[2] ^ byte(n<<4)}
+			c = configFrom(b)
+			slow.(numbered).AQM.(*oracle.PI).Reconfigure(naive(c))
+			return fast.(numbered).AQM.(*PI).Reconfigure(c)
+		}}
+		return m.Run(s, fast, slow)
+	})
+	if err != nil {
+		return fmt.Errorf("config %+v, start %d: %w", c, start, err)
 	}
 	return nil
 }

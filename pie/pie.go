@@ -269,7 +269,7 @@ func (p *PIE) depart(now aqm.Time, k aqm.Packet, q aqm.Occupancy) {
 		if before < q.Bytes {
 			before = math.MaxInt64
 		}
-		p.update(now, before)
+		p.update(now, before, false)
 	}
 	switch p.estimator {
 	case timestamps:
@@ -294,10 +294,7 @@ const (
 //go:noinline
 func (p *PIE) judge(now aqm.Time, k aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	if now >= p.timer.Next {
-		if empty(q) {
-			p.enqueued = p.departed // whatever emptied the queue
-		}
-		p.update(now, q.Bytes)
+		p.update(now, q.Bytes, empty(q))
 	}
 	if q.Full {
 		p.accumulated = 0 // RFC 8033 Appendix B

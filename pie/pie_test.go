@@ -978,6 +978,40 @@ func TestLayout(t *testing.T) {
 	assert.LessOrEqual(t, unsafe.Offsetof(p.estimator), uintptr(64))
 }
 
+// TestOtherEstimate measures the delay anew after another estimate of it, also the one
+// it had before.
+func TestOtherEstimate(t *testing.T) {
+	c := DefaultConfig()
+	a, err := New(c)
+	require.NoError(t, err)
+	a.Enqueue(0, ect, aqm.Occupancy{})
+	a.Dequeue(aqm.Time(time.Millisecond), aqm.Packet{Size: 1500}, standing)
+	require.Equal(t, time.Millisecond, a.State().Delay)
+	c.MaxECN = 0
+	require.NoError(t, a.Reconfigure(c))
+	assert.Equal(t, time.Millisecond, a.State().Delay, "the same estimate")
+	c.DepartureRate = true
+	require.NoError(t, a.Reconfigure(c))
+	c.DepartureRate = false
+	require.NoError(t, a.Reconfigure(c))
+	assert.Zero(t, a.State().Delay)
+}
+
+// TestEndOfTime has the delay of the last departure stand where no update is left to
+// see that the queue is empty.
+func TestEndOfTime(t *testing.T) {
+	a, err := New(DefaultConfig())
+	require.NoError(t, err)
+	const last = math.MaxInt64
+	sent := aqm.Time(last).Add(-time.Millisecond)
+	a.Enqueue(sent, ect, aqm.Occupancy{})
+	require.Equal(t, aqm.Time(last), a.timer.Next, "an update would be due later")
+	a.Dequeue(last, aqm.Packet{EnqueuedAt: sent, Size: 1500}, aqm.Occupancy{Packets: 1, Bytes: 1500})
+	require.Equal(t, time.Millisecond, a.State().Delay)
+	a.Enqueue(last, ect, aqm.Occupancy{})
+	assert.Equal(t, time.Millisecond, a.State().Delay)
+}
+
 // TestManyPackets accumulates a p of which 2^32 packets make half a signal.
 func TestManyPackets(t *testing.T) {
 	c := DefaultConfig()

@@ -11,11 +11,17 @@ import (
 const resetAfter = time.Second
 
 // update runs the updates that fell due until now, with the backlog in bytes since
-// the last event.
-func (p *PIE) update(now aqm.Time, backlog int64) {
+// the last event, and whether the queue has been empty since.
+func (p *PIE) update(now aqm.Time, backlog int64, emptied bool) {
 	at, period := p.timer.Next, p.timer.Period()
 	n := p.timer.Ticks(now)
-	if n == 0 || p.activity == inactive && !p.docsis { // RFC 8033 5.3: no updates
+	if n == 0 { // at the first event, and at the last instant of time
+		return
+	}
+	if emptied {
+		p.enqueued = p.departed // whatever emptied the queue
+	}
+	if p.activity == inactive && !p.docsis { // RFC 8033 5.3: no updates
 		return
 	}
 	// The first update sees the delay change, and the others do not, unless tokens

@@ -3,11 +3,14 @@ package red
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aqmkit/aqmkit/aqm"
 	"github.com/aqmkit/aqmkit/internal/script"
+	"github.com/aqmkit/aqmkit/internal/script/scripttest"
 )
 
 // configs are what the fuzz target and the properties run: every option, thresholds
@@ -52,14 +55,21 @@ func FuzzRED(f *testing.F) {
 		for range 30 { // is left alone, and drained
 			seed = append(seed, 0x7c, 0xb2, 0x1a, 0, 0x17, 0, 0x17, 0)
 		}
-		f.Add(append(seed, 0x1d, 0, 0x7e, 0xb1, 0x6f, 0, 0x7f, 0xb3))
+		seed = append(seed, 0x1d, 0, 0x7e, 0xb1, 0x6f, 0, 0x7f, 0xb3)
+		f.Add(seed)
+		seed = slices.Clone(seed)
+		seed[0] += (1 + i%6) * byte(len(configs())) // the same from another start
+		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 2 {
 			return
 		}
-		if err := lockstep(t, int(data[0]), uint64(data[1]), script.Decode(data[2:], 1024)); err != nil {
-			t.Fatal(err)
+		s := script.Decode(data[2:], 1024).Awake()
+		for _, start := range script.Starts(data[0] / byte(len(configs()))) {
+			if err := lockstep(t, int(data[0]), uint64(data[1]), start, s); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }
@@ -71,27 +81,33 @@ func TestOracle(t *testing.T) {
 	for i := range configs() {
 		s := script.Random(r, 4000, 3*ms)
 		script.Disturb(r, s, 50)
-		require.NoError(t, lockstep(t, i, r.Uint64(), s))
+		seed := r.Uint64()
+		for _, start := range script.Starts(byte(i)) {
+			require.NoError(t, lockstep(t, i, seed, start, s))
+		}
 	}
 }
 
-// lockstep runs s under the configuration of that number and returns the first
-// difference.
-func lockstep(t *testing.T, number int, seed uint64, s script.Script) error {
+// lockstep runs s from start on under the configuration of that number and returns the
+// first difference, with a short script that shows one.
+func lockstep(t *testing.T, number int, seed uint64, start aqm.Time, s script.Script) error {
 	all := configs()
 	c := all[number%len(all)]
-	a, b, differ := pair(t, c, seed, 1e-12)
-	at := number
-	m := script.Machine{LimitPackets: 40, Judged: script.Agree(differ), Reconfigure: func(n int) error {
-		at += n + 1
-		c := all[at%len(all)]
-		c.Rate <<= n % 3
-		c.AdaptInterval >>= n % 5
-		b.Reconfigure(naive(c, 0))
-		return a.Reconfigure(c)
-	}}
-	if err := m.Run(s, a, b); err != nil {
-		return fmt.Errorf("config %+v: %w\n%v", c, err, s)
+	err := scripttest.Check(s, func(s script.Script) error {
+		a, b, differ := pair(t, c, seed, 1e-12)
+		at := number
+		m := script.Machine{Now: start, LimitPackets: 40, Judged: script.Agree(differ), Reconfigure: func(n int) error {
+			at += n + 1
+			c := all[at%len(all)]
+			c.Rate <<= n % 3
+			c.AdaptInterval >>= n % 5
+			b.Reconfigure(naive(c, 0))
+			return a.Reconfigure(c)
+		}}
+		return m.Run(s, a, b)
+	})
+	if err != nil {
+		return fmt.Errorf("config %+v, seed %d, start %d: %w", c, seed, start, err)
 	}
 	return nil
 }

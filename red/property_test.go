@@ -56,6 +56,13 @@ func (f *forward) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdi
 	return f.RED.Dequeue(f.now, p, q)
 }
 
+func text(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 func TestProperties(t *testing.T) {
 	parameters := gopter.DefaultTestParametersWithSeed(seed)
 	t.Logf("gopter seed %d", seed)
@@ -90,8 +97,8 @@ func TestProperties(t *testing.T) {
 		gen.Float64Range(0.01, 1000), gen.Float64Range(0.01, 1000), gen.Float64Range(1e-6, 1), gen.Float64Range(1e-6, 1),
 		gen.Float64Range(0, 2.2), gen.Float64Range(0, 1)))
 
-	properties.Property("spacing: signals are (1/p_b + 1)/2 packets apart on average, or 3/(2 p_b) - 1/2 with Wait", prop.ForAll(
-		func(inverse int, wait bool, seed uint64) bool {
+	properties.Property("spacing: signals are 1 to 1/p_b packets apart, or 1/p_b to 2/p_b - 1 with Wait, each distance as often as another", prop.ForAll(
+		func(inverse int, wait bool, seed uint64) string {
 			const n = 2000
 			c := Config{
 				MinTh: 10, MaxTh: 12, MaxP: 2 / float64(inverse), Weight: 1, Wait: wait,
@@ -99,21 +106,20 @@ func TestProperties(t *testing.T) {
 			}
 			r, err := New(c)
 			if err != nil {
-				return false
+				return err.Error()
 			}
-			sent := 0
-			for signals := 0; signals < n; sent++ {
+			var spacings []int
+			for last, sent := 0, 1; len(spacings) < n; sent++ {
 				if r.Enqueue(0, ect0(), packets(11)).Action == aqm.Mark {
-					signals++
+					spacings = append(spacings, sent-last)
+					last = sent
 				}
 			}
-			x := float64(inverse)
-			want := (x + 1) / 2
+			from := 1
 			if wait {
-				want = 1.5*x - 0.5
+				from = inverse
 			}
-			deviation := math.Sqrt((x*x-1)/12) / math.Sqrt(n) // of the mean of n uniform distances
-			return math.Abs(float64(sent)/n-want) <= 5*deviation+1e-9
+			return text(uniform(spacings, from, from+inverse-1))
 		},
 		gen.IntRange(2, 100), gen.Bool(), gen.UInt64()))
 

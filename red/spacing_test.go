@@ -2,7 +2,10 @@ package red
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,4 +90,66 @@ func TestSpacing(t *testing.T) {
 			assert.Less(t, chi, critical[tc.freedom])
 		})
 	}
+}
+
+// uniform says where distances between signals do not come from a uniform
+// distribution on the whole numbers in [from, to]: their mean is more than 5 standard
+// deviations off, or their shares up to some distance are further from that
+// distribution's than Kolmogorov and Smirnov's test allows, but for one time in
+// 130 000.
+func uniform(spacings []int, from, to int) error {
+	n, width := float64(len(spacings)), float64(to-from+1)
+	sum := 0
+	for _, s := range spacings {
+		sum += s
+	}
+	want, deviation := float64(from+to)/2, math.Sqrt((width*width-1)/12/n)
+	if mean := float64(sum) / n; math.Abs(mean-want) > 5*deviation+1e-9 {
+		return fmt.Errorf("%v packets apart on average, want %v", mean, want)
+	}
+	sorted := slices.Sorted(slices.Values(spacings))
+	upTo := 0
+	for s := min(from, sorted[0]); s <= max(to, sorted[len(sorted)-1]); s++ {
+		for upTo < len(sorted) && sorted[upTo] <= s {
+			upTo++
+		}
+		got, want := float64(upTo)/n, max(0, min(1, float64(s-from+1)/width))
+		if math.Abs(got-want) > 2.5/math.Sqrt(n) { // 2 exp(-2*2.5^2)
+			return fmt.Errorf("%v are up to %d packets apart, want %v", got, s, want)
+		}
+	}
+	return nil
+}
+
+// TestUniform lets uniform find other distributions of the same mean: what p_b gives
+// when it is drawn against for every packet, which the law avoids, in all that
+// TestProperties draws; and a distance that always is the mean.
+func TestUniform(t *testing.T) {
+	const n = 2000
+	r := rand.New(rand.NewPCG(seed, 6))
+	byShape := 0
+	for inverse := 2; inverse <= 100; inverse++ {
+		for _, from := range []int{1, inverse} {
+			to := from + inverse - 1
+			flat, geometric, fixed := make([]int, n), make([]int, n), make([]int, n)
+			for i := range n {
+				flat[i] = from + r.IntN(inverse)
+				geometric[i] = from
+				for p := 2 / float64(inverse+1); r.Float64() >= p; {
+					geometric[i]++
+				}
+				fixed[i] = (from + to + i%2) / 2
+			}
+			assert.NoError(t, uniform(flat, from, to))
+			err := uniform(geometric, from, to)
+			assert.Error(t, err, "geometric, %d to %d", from, to)
+			if err != nil && !strings.Contains(err.Error(), "on average") {
+				byShape++
+			}
+			if inverse > 2 { // of two distances, one and the other is what uniform ones are
+				assert.ErrorContains(t, uniform(fixed, from, to), "up to", "fixed, %d to %d", from, to)
+			}
+		}
+	}
+	assert.Greater(t, byShape, 150, "geometric distances of the right mean")
 }

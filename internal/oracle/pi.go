@@ -28,6 +28,7 @@ type PI struct {
 	clock   aqm.Time
 	next    aqm.Time
 	started bool
+	over    bool // next is beyond the end of time
 }
 
 // Reconfigure goes on with the parameters of c, but for its Rand. The probability of
@@ -44,8 +45,8 @@ func (o *PI) Reconfigure(c *PI) {
 	if !c.Squared && o.Squared {
 		o.P = o.P * o.P
 	}
-	if o.started {
-		o.next += aqm.Time(c.Interval - o.Interval)
+	if o.started && !o.over {
+		o.arm(o.next-aqm.Time(o.Interval), c.Interval)
 	}
 	o.A, o.B, o.QRef, o.Interval, o.Unit = c.A, c.B, c.QRef, c.Interval, c.Unit
 	o.MeanPacket, o.Squared, o.ScaleBySize, o.MaxECN = c.MeanPacket, c.Squared, c.ScaleBySize, c.MaxECN
@@ -104,7 +105,8 @@ func (o *PI) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 // pass lets the time pass until now, with a backlog that has not changed.
 func (o *PI) pass(now aqm.Time, packets, bytes float64) {
 	if !o.started {
-		o.started, o.clock, o.next = true, now, now+aqm.Time(o.Interval)
+		o.started, o.clock = true, now
+		o.arm(now, o.Interval)
 		return
 	}
 	if now < o.clock {
@@ -118,18 +120,25 @@ func (o *PI) pass(now aqm.Time, packets, bytes float64) {
 	if o.Unit == aqm.Delay {
 		q = o.delay
 	}
-	for o.next <= now {
+	for !o.over && o.next <= now {
 		before, old := o.P, o.QOld
 		o.tick(q)
-		o.next += aqm.Time(o.Interval)
+		o.arm(o.next, o.Interval)
 		if o.P == before && q == old {
 			// And so will all that follow: count them.
-			if o.next <= now {
-				n := (now-o.next)/aqm.Time(o.Interval) + 1
-				o.Ticks += uint64(n)
-				o.next += n * aqm.Time(o.Interval)
+			if !o.over && o.next <= now {
+				n := (now - o.next) / aqm.Time(o.Interval)
+				o.Ticks += uint64(n) + 1
+				o.arm(o.next+n*aqm.Time(o.Interval), o.Interval)
 			}
 		}
+	}
+}
+
+// arm sets the timer to an interval after last.
+func (o *PI) arm(last aqm.Time, interval time.Duration) {
+	if o.over = last > math.MaxInt64-aqm.Time(interval); !o.over {
+		o.next = last + aqm.Time(interval)
 	}
 }
 

@@ -28,6 +28,7 @@ type REM struct {
 	clock   aqm.Time
 	next    aqm.Time
 	started bool
+	over    bool // next is beyond the end of time
 }
 
 // Reconfigure goes on with the parameters of c, but for its Rand. The probability of
@@ -43,8 +44,8 @@ func (o *REM) Reconfigure(c *REM) {
 	if c.Phi != o.Phi { // phi^-price is what it was
 		o.Price = o.Price * math.Log(o.Phi) / math.Log(c.Phi)
 	}
-	if o.started {
-		o.next += aqm.Time(c.Interval - o.Interval)
+	if o.started && !o.over {
+		o.arm(o.next-aqm.Time(o.Interval), c.Interval)
 	}
 	o.Gamma, o.Alpha, o.Phi, o.Target, o.Interval, o.Rate, o.Unit = c.Gamma, c.Alpha, c.Phi, c.Target, c.Interval, c.Rate, c.Unit
 	o.MeanPacket, o.ScaleBySize, o.MaxECN = c.MeanPacket, c.ScaleBySize, c.MaxECN
@@ -93,7 +94,8 @@ func (o *REM) Dequeue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 // pass lets the time pass until now, with a backlog that has not changed.
 func (o *REM) pass(now aqm.Time, packets, bytes float64) {
 	if !o.started {
-		o.started, o.clock, o.next = true, now, now+aqm.Time(o.Interval)
+		o.started, o.clock = true, now
+		o.arm(now, o.Interval)
 		return
 	}
 	if now < o.clock {
@@ -104,21 +106,28 @@ func (o *REM) pass(now aqm.Time, packets, bytes float64) {
 	if o.Unit == aqm.Bytes {
 		b = bytes
 	}
-	for o.next <= now {
+	for !o.over && o.next <= now {
 		before, x := o.Price, o.x
 		o.tick(b)
-		o.next += aqm.Time(o.Interval)
+		o.arm(o.next, o.Interval)
 		if o.Price == before && x == 0 {
 			// And so will all that follow: count them.
-			if o.next <= now {
-				n := (now-o.next)/aqm.Time(o.Interval) + 1
-				o.Ticks += uint64(n)
-				o.next += n * aqm.Time(o.Interval)
+			if !o.over && o.next <= now {
+				n := (now - o.next) / aqm.Time(o.Interval)
+				o.Ticks += uint64(n) + 1
+				o.arm(o.next+n*aqm.Time(o.Interval), o.Interval)
 			}
 		}
 	}
 	// The paper computes the probability in every period; the last one is seen.
 	o.Prob = 1 - math.Pow(o.Phi, -o.Price)
+}
+
+// arm sets the timer to an interval after last.
+func (o *REM) arm(last aqm.Time, interval time.Duration) {
+	if o.over = last > math.MaxInt64-aqm.Time(interval); !o.over {
+		o.next = last + aqm.Time(interval)
+	}
 }
 
 // tick is the paper's update of the price.

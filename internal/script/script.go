@@ -5,7 +5,9 @@
 package script
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -120,6 +122,21 @@ func Decode(data []byte, limit int) Script {
 	return s
 }
 
+// Awake returns s with no more than a day in pauses that are longer than a minute: what
+// is over waits a minute. An oracle whose timer ticks one by one needs as many ticks
+// for the thousand hours that any bytes may mean as would keep a fuzzer waiting.
+func (s Script) Awake() Script {
+	s = slices.Clone(s)
+	left := 24 * time.Hour
+	for i := range s {
+		if s[i].Wait > time.Minute {
+			s[i].Wait = max(time.Minute, min(left, s[i].Wait))
+			left -= s[i].Wait
+		}
+	}
+	return s
+}
+
 // change makes op one of the rare operations, or a departure.
 func (op *Op) change(b byte) {
 	n := int(b >> 4)
@@ -137,6 +154,26 @@ func (op *Op) change(b byte) {
 	default:
 		op.Kind = Depart
 	}
+}
+
+// starts are instants for a script to begin at: zero and both sides of it, both ends
+// of time, and what gets to the end after a while.
+var starts = [...]aqm.Time{
+	0, -1_000_000, 1 << 40, math.MinInt64,
+	math.MaxInt64 - 50_000_000, math.MaxInt64, math.MaxInt64 - 100_000_000_000, -100_000_000_000,
+}
+
+// Start returns one of 8 instants for a script to begin at, the n-th modulo 8. The
+// first is 0.
+func Start(n byte) aqm.Time { return starts[n%byte(len(starts))] }
+
+// Starts returns the instants to run a script from: Start(n), and 0 where that is so
+// close to the end of time that most of the script would see time stand still.
+func Starts(n byte) []aqm.Time {
+	if t := Start(n); t > 1<<62 {
+		return []aqm.Time{t, 0}
+	}
+	return []aqm.Time{Start(n)}
 }
 
 // Random draws a script of n operations in phases of filling, balance, draining

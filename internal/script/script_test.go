@@ -1,8 +1,11 @@
 package script
 
 import (
+	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -126,4 +129,47 @@ func TestDisturb(t *testing.T) {
 	assert.LessOrEqual(t, changed, 20_000/12)
 	assert.Positive(t, back)
 	assert.Positive(t, hours)
+}
+
+// TestStart finds both ends of time among the instants to begin at, and both sides
+// of zero.
+func TestStart(t *testing.T) {
+	seen := map[aqm.Time]bool{}
+	for n := range 256 {
+		seen[Start(byte(n))] = true
+		assert.Equal(t, Start(byte(n)&7), Start(byte(n)))
+	}
+	assert.Len(t, seen, 8)
+	assert.Zero(t, Start(0))
+	assert.Equal(t, []aqm.Time{0}, Starts(0))
+	for n := range byte(8) {
+		assert.Equal(t, Start(n), Starts(n)[0])
+		assert.True(t, Start(n) < 1<<62 || slices.Equal(Starts(n), []aqm.Time{Start(n), 0}), n)
+	}
+	assert.True(t, seen[math.MinInt64] && seen[math.MaxInt64] && seen[-1_000_000] && seen[1<<40])
+}
+
+// TestAwake shortens long pauses once there is a day of them, and no others.
+func TestAwake(t *testing.T) {
+	s := Decode(bytes.Repeat([]byte{0x7e, 0, 0x0d, 0, 0x0f, 0}, 500), 4096)
+	before := slices.Clone(s)
+	awake := s.Awake()
+	require.Equal(t, before, s)
+	require.Len(t, awake, len(s))
+	long := time.Duration(0)
+	for i, op := range awake {
+		if s[i].Wait <= time.Minute || i < 24 {
+			require.Equal(t, s[i], op)
+			continue
+		}
+		require.Equal(t, time.Minute, op.Wait)
+		op.Wait = s[i].Wait
+		require.Equal(t, s[i], op)
+	}
+	for _, op := range awake {
+		if op.Wait > time.Minute {
+			long += op.Wait
+		}
+	}
+	assert.Equal(t, 24*time.Hour, long)
 }
