@@ -17,6 +17,7 @@ type Policy struct {
 	protect  aqm.Class // the empty set where ECN is ignored
 	budgeted bool
 	plain    bool // an ECN-capable packet's verdict is the algorithm's
+	light    bool // a suppressed signal is counted, and that is all
 	calm     bool // a passing packet changes nothing: none is pending, and no share is measured
 
 	turned   aqm.Reason // of drops that become marks; NumReasons where none do
@@ -103,6 +104,7 @@ func (p *Policy) apply(c Config) {
 		p.pending = 0
 	}
 	p.calm = !p.measured && p.pending == 0
+	p.light = p.calm && !p.budgeted && !c.Carry
 	p.plain = p.calm && !c.Carry && !c.IgnoreECN && !c.MarkForced
 }
 
@@ -146,6 +148,11 @@ func (p *Policy) Enqueue(now aqm.Time, pkt aqm.Packet, q aqm.Occupancy) aqm.Verd
 	if p.calm && pkt.ECN == e && p.stands(v, e) {
 		return v
 	}
+	if p.light && pkt.ECN != e && v.Reason != aqm.Overflow { // spare, where a count is all
+		p.protected.Packets++
+		p.protected.Bytes += uint64(pkt.Size)
+		return aqm.Verdict{}
+	}
 	return p.arrival(v, e, pkt.ECN, pkt.Size)
 }
 
@@ -169,6 +176,11 @@ func (p *Policy) Dequeue(now aqm.Time, pkt aqm.Packet, q aqm.Occupancy) aqm.Verd
 	}
 	if p.calm && pkt.ECN == e && p.stands(v, e) {
 		return v
+	}
+	if p.light && pkt.ECN != e && v.Reason != aqm.Overflow { // spare, where a count is all
+		p.protected.Packets++
+		p.protected.Bytes += uint64(pkt.Size)
+		return aqm.Verdict{}
 	}
 	return p.answer(v, e, pkt.ECN, pkt.Size)
 }
