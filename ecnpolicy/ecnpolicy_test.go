@@ -580,3 +580,29 @@ func TestManyPackets(t *testing.T) {
 	assert.InDelta(t, 0.9, p.State().MarkShare, 1.0/1024)
 	assert.Greater(t, p.State().Limited, uint64(many+5000))
 }
+
+// TestCounts counts suppressed signals at both ends where that is all there is to do
+// with them, and nothing else.
+func TestCounts(t *testing.T) {
+	reason := aqm.Early
+	p := around(t, &inner{reason: func() aqm.Reason { return reason }}, Config{Protect: ACKSYN, MarkForced: true})
+	q := aqm.Occupancy{Packets: 9}
+	for i, ask := range []func(aqm.Time, aqm.Packet, aqm.Occupancy) aqm.Verdict{p.Enqueue, p.Dequeue} {
+		reason = aqm.Early
+		ack, syn := packet(aqm.NotECT, aqm.PureACK), packet(aqm.NotECT, aqm.SYN)
+		ack.Size, syn.Size = 40, 60
+		assert.Equal(t, pass, ask(1, ack, q))
+		assert.Equal(t, pass, ask(1, syn, q))
+		reason = aqm.Forced
+		assert.Equal(t, pass, ask(2, ack, q))
+		n := uint64(i + 1)
+		want := State{Protected: 3 * n, ProtectedBytes: 140 * n}
+		assert.Equal(t, want, p.State())
+
+		assert.Equal(t, aqm.Mark, ask(3, packet(aqm.ECT0, aqm.Data), q).Action, "reversed, and no business of protection")
+		assert.Equal(t, dropForced, ask(3, packet(aqm.NotECT, aqm.Data), q))
+		reason = aqm.None
+		assert.Equal(t, pass, ask(4, ack, q))
+		assert.Equal(t, want, p.State())
+	}
+}

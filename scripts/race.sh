@@ -7,3 +7,4 @@ if ! command -v gcc >/dev/null; then
 	exit 0
 fi
 CGO_ENABLED=1 go test -race ./aqm ./aqm/wire ./datapath/...
+CGO_ENABLED=1 go test -race -run TestTogether ./aqm/aqmtest # finds what instances share

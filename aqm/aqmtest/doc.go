@@ -34,8 +34,9 @@
 //   - determinism: equal questions and equal sources give equal verdicts. Beside a
 //     random source or a map, it is state that instances share that breaks this law.
 //   - no-clock: pauses of wall-clock time change no verdict.
-//   - no-shared-state: what another instance is asked changes no verdict. A MakeAQM
-//     that returns the same pointer twice breaks it.
+//   - no-shared-state: what another instance is asked changes no verdict, in alternation
+//     with it or in another goroutine at the same time, where go test -race sees what
+//     they share. A MakeAQM that returns the same pointer twice breaks it.
 //   - observer: a method Probability() float64, of the AQM or of what its
 //     Unwrap() aqm.AQM returns, that is asked after every call changes no verdict,
 //     allocates nothing, and says the same twice in a row.
@@ -49,10 +50,14 @@
 //     action and such a reason.
 //   - early-marks: an AQM that marks for reason Early drops no ECT or CE packet for it.
 //     One that never marks for it does without ECN, and may.
+//   - forced: nothing is marked for reason Forced, but by a policy, which is an AQM that
+//     wraps another and has a method Unwrap() aqm.AQM.
 //   - time-origin: adding anything to every instant changes no verdict, and least of all
 //     what makes one of the AQM's own instants 0.
 //   - time-backwards: steps back of the clock change no verdict against a clock that
 //     stands still instead.
+//   - saturation: a packet that was queued for longer than the longest Duration is one
+//     that was queued for the longest.
 //   - unset-fields: EnqueuedAt in Enqueue and Full in Dequeue change no verdict.
 //   - zero-class: a packet with Class 0 is one with Class Other.
 //   - probability: Probability stays in [0, 1], whatever was asked.
@@ -62,9 +67,14 @@
 //   - conservation: in an aqm.FIFO every item comes out once, in order and as it went
 //     in, Stats adds up after every step, and every verdict is one that the queue can
 //     carry out.
-//   - revival: an AQM that has signalled some traffic does not pass all of it after an
-//     hour of silence, which began with the queue's being emptied, by as many departures in
-//     one instant or behind the AQM's back.
+//   - alive: of 1000 packets that come one a second, each to an empty queue, one passes
+//     at both ends: from the first on, and after an hour of silence or centuries of it,
+//     which began with the queue's being emptied, by as many departures in one instant or
+//     behind the AQM's back. One that signals them with a probability below 1, or owes a
+//     few hundred signals, keeps it.
+//   - revival: an AQM that has signalled some traffic does not pass all of it after such
+//     an hour, nor where it began with many arrivals in one instant, Sizes of 0 or of
+//     2^32-1, or counts that are negative, huge or contradict each other.
 //   - silence: after such a silence, or one far longer, what finds the queue empty is
 //     not signalled, unless a fresh instance signals the like. Checked with [Forgets] only.
 //   - survival: Sizes of 0 and of 2^32-1, counts that are negative, huge or contradict
@@ -129,7 +139,9 @@
 // No law here knows the algorithm. A formula that is wrong, a factor of two, a unit, a
 // counter that wraps without a panic, a Probability that is half of what packets face:
 // these keep every promise of the contract, and are for an oracle, for the vectors of
-// the paper and, some of them, for [CheckStability]. Only Enqueue, Dequeue and
+// the paper and, some of them, for [CheckStability]. Nor is what an AQM makes of
+// congestion that is over, beyond alive: one that signals nine packets in ten for ever
+// needs [Forgets] to be found. Only Enqueue, Dequeue and
 // Probability are asked: Reconfigure, a Flush that the AQM should learn of, and what
 // another goroutine may see are not. What is skipped with Skip is not seen, and neither
 // is a state that the traffic does not reach, nor what happens after millions of
@@ -148,6 +160,13 @@
 // first, where there is one; the others are spread over what follows the first. Outside
 // a bubble an AQM whose clock has a scale of less than some milliseconds may break
 // determinism instead, and no-clock is then not checked.
+//
+// no-shared-state finds a variable that instances share, but in a way that changes no
+// verdict, such as a cache, only under the race detector: TestAQM then fails with "race
+// detected during execution of test", and Check, which cannot know of it, says nothing.
+// What the Go runtime ends a program for, as with two goroutines that write to one map,
+// ends the test. MakeAQM itself is called by one goroutine at a time. What forced asks
+// of an algorithm it cannot ask of one inside a policy.
 //
 // bounded-work and no-allocation measure the program that they run in. Both repeat
 // what they measure and believe the best, and of times no more than the program's CPU

@@ -22,13 +22,16 @@ var (
 	ectAlike      = Law{"ect", "Routers treat the ECT(0) and ECT(1) codepoints as equivalent. (RFC 3168 section 5)"}
 	consistent    = Law{"verdict", "Pass has reason None; Mark and Drop have another."}
 	earlyMarks    = Law{"early-marks", "An algorithm's own answer to an ECN-capable packet is to mark for Early and to drop for Forced"}
+	forced        = Law{"forced", "Forced says that the algorithm is past a hard limit of its own, where RFC 3168 section 7 and RFC 7567 section 4.2.1 want drops."}
 	timeOrigin    = Law{"time-origin", "The origin is the caller's choice; zero is an ordinary instant."}
 	timeBackwards = Law{"time-backwards", "A step back of time counts as no elapsed time: the AQM's clock is the largest now it has seen."}
+	saturation    = Law{"saturation", "Sub returns t-u. It saturates at the ends of the range."}
 	unsetFields   = Law{"unset-fields", "set by the queue on admission; meaningless in Enqueue"}
 	zeroClass     = Law{"zero-class", "The zero Class is treated as Other."}
 	probability   = Law{"probability", "what a packet of average size now faces, in [0, 1]"}
 	zero          = Law{"zero", "Probability() float64: what a packet of average size now faces"}
 	conservation  = Law{"conservation", "Arrived = Refused + Delivered + Dropped + Flushed + queued"}
+	alive         = Law{"alive", "When to signal congestion: the algorithm."}
 	revival       = Law{"revival", "When to signal congestion: the algorithm."}
 	forgetting    = Law{"silence", "the occupancy between two events is what the later one reports"}
 	survival      = Law{"survival", "Occupancy that contradicts itself, a Size of 0 and any int64 of time are survived without a panic."}
@@ -68,13 +71,16 @@ func table() []entry {
 		{ectAlike, (*session).ectAlike},
 		{consistent, (*session).consistent},
 		{earlyMarks, (*session).earlyMarks},
+		{forced, (*session).forced},
 		{timeOrigin, (*session).timeOrigin},
 		{timeBackwards, (*session).timeBackwards},
+		{saturation, (*session).saturation},
 		{unsetFields, (*session).unsetFields},
 		{zeroClass, (*session).zeroClass},
 		{probability, (*session).probability},
 		{zero, (*session).zero},
 		{conservation, (*session).conservation},
+		{alive, (*session).alive},
 		{revival, (*session).revival},
 		{forgetting, (*session).silence},
 		{survival, (*session).survival},

@@ -217,3 +217,19 @@ func (s *session) earlyMarks() outcome {
 		return ""
 	})
 }
+
+// forced holds an algorithm to drops for reason Forced. What a policy makes of them is
+// the policy's choice, and a policy is an AQM that wraps another.
+func (s *session) forced() outcome {
+	wraps := false
+	catch(func() { wraps = unwrap(s.make(seeded(s.seed, 0))) != nil })
+	if wraps {
+		return outcome{reason: "it has an Unwrap method: a policy may mark for reason Forced"}
+	}
+	return s.every(forced, func(_ Call, _ aqm.AQM, v aqm.Verdict) string {
+		if v == (aqm.Verdict{Action: aqm.Mark, Reason: aqm.Forced}) {
+			return fmt.Sprintf("%v, by an AQM that wraps no other", v)
+		}
+		return ""
+	})
+}

@@ -3,7 +3,9 @@ package aqmtest
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,6 +69,7 @@ var (
 	shared float64
 	loaded = time.Now()
 	single *red
+	busy   sync.Mutex
 )
 
 // faults are AQMs, each with the laws it breaks.
@@ -333,6 +336,102 @@ var faults = []struct {
 		}
 		return v
 	})},
+	{"opens only at a departure", []string{"alive"}, owning(own{ // which a flush has none of
+		enqueue: func(o *own, _ aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			if !q.Full && q.Packets > 40 {
+				o.on = true
+			}
+			if o.on {
+				return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Forced}
+			}
+			return aqm.Verdict{}
+		},
+		dequeue: func(o *own, _ aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			if q.Packets < 20 {
+				o.on = false
+			}
+			return aqm.Verdict{}
+		},
+	})},
+	{"counts the queue itself", []string{"alive"}, owning(own{ // and loses count at a flush
+		enqueue: func(o *own, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			var v aqm.Verdict
+			if o.n > 30 {
+				v = aqm.MarkOrDrop(p.ECN, aqm.Early)
+			}
+			if !q.Full && v.Action != aqm.Drop {
+				o.n++
+			}
+			return v
+		},
+		dequeue: func(o *own, _ aqm.Packet, _ aqm.Occupancy) aqm.Verdict { o.n--; return aqm.Verdict{} },
+	})},
+	{"never cools down", []string{"alive"}, owning(own{enqueue: func(o *own, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+		if o.on = o.on || !q.Full && q.Packets > 50; o.on {
+			return aqm.MarkOrDrop(p.ECN, aqm.Early)
+		}
+		return aqm.Verdict{}
+	}})},
+	{"delivers nothing", []string{"alive"}, owning(own{dequeue: func(*own, aqm.Packet, aqm.Occupancy) aqm.Verdict {
+		return aqm.Verdict{Action: aqm.Drop, Reason: aqm.Forced}
+	}})},
+	{"takes the longest idle time for a step back", []string{"alive"}, owning(own{ // now - then overflows, and it cools by no time
+		enqueue: func(o *own, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			if idle := o.clock - o.was; q.Packets == 0 && idle > aqm.Time(time.Second) {
+				o.on = false
+			}
+			if o.was = o.clock; o.on && q.Packets < 50 || q.Packets >= 50 {
+				o.on = true
+				return aqm.MarkOrDrop(p.ECN, aqm.Early)
+			}
+			return aqm.Verdict{}
+		},
+	})},
+	{"has a rate that is infinite at a gap of 0", []string{"revival"}, owning(own{ // and then no number
+		enqueue: func(o *own, p aqm.Packet, _ aqm.Occupancy) aqm.Verdict {
+			if o.was != math.MinInt64 {
+				rate := float64(p.Size) / o.clock.Sub(o.was).Seconds()
+				o.x += 0.1 * (rate - o.x)
+			}
+			if o.was = o.clock; o.x > 2e6 && o.draw() < 0.1 {
+				return aqm.MarkOrDrop(p.ECN, aqm.Early)
+			}
+			return aqm.Verdict{}
+		},
+	})},
+	{"counts in packets of the size of this one", []string{"revival"}, owning(own{ // 0/0 for Size 0
+		enqueue: func(o *own, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+			o.x += 0.05 * (float64(q.Bytes)/float64(p.Size) - o.x)
+			if o.draw() < (o.x-10)/100 {
+				return aqm.MarkOrDrop(p.ECN, aqm.Early)
+			}
+			return aqm.Verdict{}
+		},
+	})},
+	{"subtracts instants as they are", []string{"saturation"}, owning(own{dequeue: func(o *own, p aqm.Packet, _ aqm.Occupancy) aqm.Verdict {
+		if o.clock-p.EnqueuedAt > aqm.Time(5*time.Millisecond) {
+			return aqm.MarkOrDrop(p.ECN, aqm.Early)
+		}
+		return aqm.Verdict{}
+	}})},
+	{"marks beyond its limit", []string{"forced"}, owning(own{enqueue: func(_ *own, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+		v := aqm.Verdict{Action: aqm.Drop, Reason: aqm.Forced}
+		switch {
+		case q.Packets <= 30:
+			v = aqm.Verdict{}
+		case p.ECN.Capable():
+			v.Action = aqm.Mark
+		}
+		return v
+	}})},
+	{"passes while another is busy", []string{"no-shared-state"}, with(planted{enqueue: func(r *red, now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
+		if !busy.TryLock() {
+			return aqm.Verdict{}
+		}
+		defer busy.Unlock()
+		runtime.Gosched()
+		return r.Enqueue(now, p, q)
+	}})},
 }
 
 // broken returns the names of the laws that err says are broken.

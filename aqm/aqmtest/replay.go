@@ -338,5 +338,8 @@ func (s *session) noSharedState() outcome {
 	if panicked && o.broken == nil {
 		return outcome{reason: "an instance panics; see " + survival.Name, moot: true}
 	}
+	if o.broken == nil {
+		o.broken = s.together()
+	}
 	return o
 }

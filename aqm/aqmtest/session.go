@@ -163,9 +163,12 @@ const making = -1
 
 var errNil = errors.New("it returned nil")
 
-func (s *session) make(src source) aqm.AQM {
-	s.draws = 0
-	g := &guard{src: src.make(), draws: &s.draws}
+func (s *session) make(src source) aqm.AQM { return s.makeDrawing(src, &s.draws) }
+
+// makeDrawing is make for an instance whose draws are counted elsewhere.
+func (s *session) makeDrawing(src source, draws *int) aqm.AQM {
+	*draws = 0
+	g := &guard{src: src.make(), draws: draws}
 	current := s.current.Swap(making)
 	s.asked.Add(1)
 	defer func() {

@@ -135,6 +135,12 @@ func simplify(calls []Call, b *breach, tries int, test func([]Call) *breach) ([]
 // few calls. test repeats the run with other calls; cost is about how many times it
 // asks them.
 func (s *session) broken(law Law, src source, calls []Call, b *breach, cost int, test func([]Call) *breach) outcome {
+	calls, b = s.shrunk(calls, b, cost, test)
+	return outcome{broken: s.violation(law, src, calls, b)}
+}
+
+// shrunk returns few and plain calls that fail in the manner of calls, which fail with b.
+func (s *session) shrunk(calls []Call, b *breach, cost int, test func([]Call) *breach) ([]Call, *breach) {
 	tries := func() int { return min(maxTries, 20_000_000/cost/(len(calls)+100)) }
 	calls, b = uniform(calls[:min(b.at+1, len(calls))], b, test)
 	calls, b = shrink(calls, b, tries(), test)
@@ -143,7 +149,7 @@ func (s *session) broken(law Law, src source, calls []Call, b *breach, cost int,
 	if len(calls) > 0 {
 		calls, b = simplify(calls, b, tries(), test)
 	}
-	return outcome{broken: s.violation(law, src, calls, b)}
+	return calls, b
 }
 
 func (s *session) violation(law Law, src source, calls []Call, b *breach) *Violation {

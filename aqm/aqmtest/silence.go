@@ -152,54 +152,118 @@ func (s *session) remembers(src source, calls []Call) (b *breach) {
 // revival asks the same traffic after a silence as before it, again and again until
 // there is a signal: one that adapts may begin with fewer than a fresh one.
 func (s *session) revival() outcome {
-	const (
-		many   = 64 // signals, so that none is no chance
-		rounds = 32
-	)
+	const many = 32 // signals, so that none in as many rounds is no chance
 	if v := s.gap(); v != nil {
 		return outcome{reason: "see " + boundedWork.Name, moot: true}
 	}
 	for _, st := range s.ordinaryStreams() {
-		want := signals(st.verdicts)
-		if want < many {
+		if signals(st.verdicts) < many {
 			continue
 		}
-		for _, history := range s.eras(st) {
-			calls := s.mute(st, history, 1)
-			if calls != nil {
-				calls = s.mute(st, history, rounds)
-			}
-			if calls != nil {
-				return outcome{broken: s.violation(revival, st.src, calls, &breach{at: len(calls) - 1, detail: fmt.Sprintf(
-					"no signal in %d rounds of the same %d calls, after a silence of %v that followed %d others; a fresh instance gives %d in the first round",
-					rounds, len(st.calls), max(hour, s.forgets), len(history), want)})}
+		histories := s.eras(st)
+		for _, d := range disturbances {
+			histories = append(histories, disturbed(st, d))
+		}
+		for _, history := range histories {
+			if s.mute(st.src, history, st.calls) {
+				return outcome{broken: s.muted(st, history)}
 			}
 		}
 	}
 	return outcome{}
 }
 
-// mute returns the history, and rounds of the stream after a silence, if none of the
-// rounds is answered with a signal.
-func (s *session) mute(st *stream, history []Call, rounds int) []Call {
-	calls := slices.Grow(slices.Clone(history), rounds*len(st.calls))
-	now := history[len(history)-1].Now.Add(max(hour, s.forgets))
-	for range rounds {
-		for _, c := range st.calls {
-			c.Now, c.Packet.EnqueuedAt = now.Add(time.Duration(c.Now)), now.Add(time.Duration(c.Packet.EnqueuedAt))
-			calls = append(calls, c)
+// muted is the violation that an instance gives no signal after a history, with few
+// calls before the silence and few after it.
+func (s *session) muted(st *stream, history []Call) *Violation {
+	const (
+		enough = 4                 // signals of a fresh instance, and many in all rounds
+		cost   = 4 * revivalRounds // a failure is worth a second or two
+	)
+	round := st.calls
+	ends := func(calls []Call, ok bool) *breach {
+		if !ok || len(calls) == 0 {
+			return nil
 		}
-		now = calls[len(calls)-1].Now
+		return &breach{at: len(calls) - 1}
 	}
-	asked := 0
-	c := s.each(st.src, calls, func(i int, _ aqm.AQM, v aqm.Verdict) bool {
-		asked = i + 1
-		return i < len(history) || !signal(v)
-	})
-	if c != nil || asked < len(calls) {
-		return nil
+	before := func(calls []Call) *breach { return ends(calls, s.mute(st.src, calls, round)) }
+	if b := before(history); b != nil {
+		history, _ = s.shrunk(history, b, cost, before)
+	}
+	after := func(calls []Call) *breach {
+		fresh, _ := s.answers(st.src, calls)
+		return ends(calls, signals(fresh) >= enough && s.mute(st.src, history, calls))
+	}
+	if b := after(round); b != nil {
+		round, _ = s.shrunk(round, b, cost, after)
+	}
+	for _, atDequeue := range []bool{false, true} {
+		if even := evenly(round, atDequeue); after(even) != nil {
+			round = even
+			break
+		}
+	}
+	fresh, _ := s.answers(st.src, round)
+	calls := s.resumed(history, round)
+	return s.violation(revival, st.src, calls, &breach{at: len(calls) - 1, detail: fmt.Sprintf(
+		"no signal in the %d calls that follow a silence of %v, nor where they are repeated %d times; an instance that has not seen the %d calls before it gives %d",
+		len(round), max(hour, s.forgets), revivalRounds, len(history), signals(fresh))})
+}
+
+// evenly returns calls like the last one at that end, at even distances, which make a
+// loop.
+func evenly(calls []Call, atDequeue bool) []Call {
+	const times = 4 // as many, since not each of them has to be as good
+	var model Call
+	for _, c := range calls {
+		if c.AtDequeue == atDequeue {
+			model = c
+		}
+	}
+	step := calls[len(calls)-1].Now.Sub(calls[0].Now) / time.Duration(len(calls))
+	even := slices.Repeat([]Call{model}, times*len(calls))
+	for i := range even {
+		even[i].Now = aqm.Time(i) * aqm.Time(step)
+		even[i].Packet.EnqueuedAt = even[i].Now.Add(-model.Now.Sub(model.Packet.EnqueuedAt))
+	}
+	return even
+}
+
+// revivalRounds is how often the same traffic comes until it has to be signalled.
+const revivalRounds = 32
+
+// resumed returns the history and, after a silence, the round.
+func (s *session) resumed(history, round []Call) []Call {
+	return resume(slices.Clone(history), round, history[len(history)-1].Now.Add(max(hour, s.forgets)))
+}
+
+func resume(calls, round []Call, start aqm.Time) []Call {
+	for _, c := range round {
+		c.Now, c.Packet.EnqueuedAt = start.Add(time.Duration(c.Now)), start.Add(time.Duration(c.Packet.EnqueuedAt))
+		calls = append(calls, c)
 	}
 	return calls
+}
+
+// mute reports whether no round is answered with a signal, of many after the history
+// and a silence.
+func (s *session) mute(src source, history, round []Call) bool {
+	calls := s.resumed(history, round)
+	for _, rounds := range []int{1, 4, revivalRounds} { // the first is mostly enough
+		for len(calls) < len(history)+rounds*len(round) {
+			calls = resume(calls, round, calls[len(calls)-1].Now)
+		}
+		signalled := false
+		c := s.each(src, calls, func(i int, _ aqm.AQM, v aqm.Verdict) bool {
+			signalled = i >= len(history) && signal(v)
+			return !signalled
+		})
+		if c != nil || signalled {
+			return false
+		}
+	}
+	return true
 }
 
 func signal(v aqm.Verdict) bool { return v.Action != aqm.Pass && v.Reason != aqm.Overflow }

@@ -216,7 +216,7 @@ func TestForgets(t *testing.T) {
 			return aqm.Verdict{}
 		},
 	})
-	assert.NoError(t, Check(blue, Packets(4096), Only(revival.Name, forgetting.Name)))
+	assert.NoError(t, Check(blue, Packets(4096), Only(alive.Name, revival.Name, forgetting.Name)))
 	assert.Equal(t, []string{"silence"}, broken(Check(blue, Packets(4096), Only(forgetting.Name), Forgets(hour))))
 
 	for _, bad := range []time.Duration{0, -1, 366 * 24 * hour} {

@@ -102,6 +102,9 @@ type policyModel struct {
 	list    []aqm.Packet
 }
 
+// Unwrap says that it is a policy, which may mark for Forced.
+func (m *policyModel) Unwrap() aqm.AQM { return m.inner }
+
 func (m *policyModel) Enqueue(now aqm.Time, p aqm.Packet, q aqm.Occupancy) aqm.Verdict {
 	return m.judge(now, p, q, true)
 }
