@@ -184,12 +184,12 @@ func (f *FIFO[T]) Dequeue(now Time) (item T, p Packet, ok bool) {
 		f.head++
 		f.headBytes += uint64(p.Size)
 		v := f.aqm.Dequeue(now, p, Occupancy{Packets: int(f.tail - f.head), Bytes: int64(f.tailBytes - f.headBytes)})
+		// The slot and now again: what lives across the call would be stored and loaded as well.
 		s = &f.slots[(f.head-1)&uint64(len(f.slots)-1)]
 		if v.Action != Pass && f.settleDequeue(s, v) {
 			now = f.clock
 			continue
 		}
-		// Read again: what lives across the call would be stored and loaded as well.
 		item, p = s.item, unpack(s.at, s.meta)
 		var none T
 		s.item = none // no reference stays behind
